@@ -54,7 +54,7 @@ int run_bench(const Options& options) {
         fusion = fusion_of(options);
     }
     const std::vector<Case> cases =
-        select_cases(fusion ? with_parts(options, *fusion) : options, backend->device());
+        select_cases(fusion ? with_parts(options, *fusion) : options, *backend);
     const std::string what =
         cases.empty() || cases.front().suite.empty() ? "shape" : cases.front().suite;
     const bool passing = options.receipts.empty();

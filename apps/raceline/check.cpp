@@ -13,7 +13,7 @@ int run_check(const Options& options) {
     Options all = options;
     // The gate is about correctness, not speed: every tile, unless the user chooses.
     all.tile = options.tile.empty() ? "all" : options.tile;
-    const std::vector<Case> cases = select_cases(all, backend->device());
+    const std::vector<Case> cases = select_cases(all, *backend);
     std::optional<ReceiptWriter> writer = named_receipts(options);
     RowSink sink = sink_of(options, writer ? &*writer : nullptr);
     const Outcome outcome =

@@ -39,7 +39,8 @@ void add_operations(CLI::App& command, Options& o) {
             "--op",
             [&o](const std::vector<std::string>& operations) {
                 for (const std::string& operation : operations) {
-                    o.shapes.push_back("op=" + operation);
+                    const bool named = same_word(operation.substr(0, 3), "op=");
+                    o.shapes.push_back((named ? "" : "op=") + operation);
                 }
             },
             "another operation than attention, with its sizes, as in "
@@ -141,6 +142,7 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
         ->add_option("--diff", o.diff,
                      "two rungs of the ladder: shows what the second changes in the first")
         ->expected(2)
+        ->excludes("--json")
         ->type_name("RUNG");
     add_layout(*kernels, o);
     add(commands, *kernels, run_kernels,
@@ -244,6 +246,9 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
         ->add_option("files", o.files,
                      "receipt files, plain or gzip-compressed (default: the newest of this user)")
         ->type_name("FILE");
+    report->add_flag("--json", o.json,
+                     "receipt rows on stdout, one per line, and nothing else; with --scorecard one "
+                     "object without a kind, which is no row");
     auto* verify = report->add_flag(
         "--check", o.check,
         "verify rows, manifest, index and history (docs/receipts.md); exit 1 if broken");
@@ -261,7 +266,8 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
         "--ladder", o.ladder,
         "docs/ladder.md from these receipts, receipts/index.jsonl among them (none: the "
         "rungs are listed as not run)");
-    repredict->excludes(verify)->excludes(ladder);
+    repredict->excludes(verify)->excludes(ladder)->excludes("--json");
+    ladder->excludes("--json");
     report->add_flag("--docs", o.docs,
                      "the files are pages: write their generated parts from the receipts that "
                      "docs/evidence.json names; with --check exit 1 where they differ");
@@ -283,7 +289,6 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
         ->excludes(repredict)
         ->excludes(ladder)
         ->excludes(scorecard);
-    add_json(*report, o);
     add_layout(*report, o);
     add(commands, *report, run_report,
         "Examples:\n  raceline report --help\n  raceline report --check FILE.jsonl\n"
@@ -370,8 +375,8 @@ void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands)
         ->type_name("SHAPE");
     plot->add_option(
             "--over", o.over,
-            "sweep: the field that varies, such as seqlen_k, batch or length (default: the "
-            "one with the most cases)")
+            "sweep: the field that varies, such as seqlen_k, batch or length, of attention also as "
+            "a shape has it: k, b (default: the one with the most cases)")
         ->type_name("FIELD");
     plot->add_flag(
         "--all", o.all,

@@ -11,10 +11,14 @@
 namespace raceline::cli {
 namespace {
 
-/// The fastest settled time of a problem.
+/// The fastest settled time of a problem, or that there are times and none has settled.
 void take_measured(const Workload& w, const std::vector<RanCase>& ran, FusionTime& time) {
     for (const auto& [which, result] : ran) {
         if (which.workload != w || !result.measurement || result.failed()) {
+            continue;
+        }
+        if (result.measurement->unsettled) {
+            time.unsettled = true;
             continue;
         }
         const double seconds = result.measurement->seconds_median;

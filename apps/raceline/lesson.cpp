@@ -59,6 +59,8 @@ std::string own_lines(std::string_view content) {
 void print_lesson(const std::string& before, const std::string& after, const TextStyle& style) {
     const Kernel& then = rung_called(before);
     const Kernel& now = rung_called(after);
+    require(&then != &now, Status::invalid_argument,
+            "--diff takes two rungs that differ; both are {}", now.name);
     fmt::print(
         "{}",
         paragraph(fmt::format("{} after {}: {}", now.name, then.name, now.rung->changes), style));

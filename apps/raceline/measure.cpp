@@ -35,11 +35,11 @@ int run_measure_power(const Options& options, const Device& device) {
             "--power reads a GPU's own meter; {} has none", device.name);
     require(!options.receipts.empty(), Status::invalid_argument,
             "--power writes into a receipt file: give --receipts FILE");
+    ReceiptWriter writer(options.receipts);  // before the probes, which would be in vain
     Progress bar(1);
     const std::vector<Ceiling> rows = probe_cuda_power(
         device, [&](std::string_view what, int done, int) { bar.step(done, what); });
     std::ranges::for_each(rows, check_ceiling);
-    ReceiptWriter writer(options.receipts);
     const RowSink sink{.context = &options.context, .writer = &writer, .emit = {}};
     put_ceilings(device, rows, sink, [&](const Json& /*content*/, const Json& row) {
         if (options.json) {
@@ -71,6 +71,11 @@ int run_measure(const Options& options) {
         return exit_ok;
     }
     require_logical_cpus(device, options.threads, "--threads");
+    require_cache(device);
+    std::optional<ReceiptWriter> also;
+    if (!options.receipts.empty()) {
+        also.emplace(options.receipts);
+    }
     std::vector<Ceiling> ceilings;
     {
         std::unique_ptr<Progress> bar;
@@ -79,10 +84,6 @@ int run_measure(const Options& options) {
             bar->step(done, what);
         };
         ceilings = probe_ceilings(device, options.threads, progress, ProbeEffort::full);
-    }
-    std::optional<ReceiptWriter> also;
-    if (!options.receipts.empty()) {
-        also.emplace(options.receipts);
     }
     keep_ceilings(device, ceilings, options.context, [&](const Json& content, const Json& row) {
         if (also) {

@@ -191,8 +191,16 @@ std::vector<std::string> picture_names() {
 
 void draw(Chart chart, const Options& options) {
     leave_out_extremes(chart);
+    // What the picture itself says need not stand above it, where both go to one terminal.
+    const bool seen_at_once =
+        options.output.empty() && isatty(STDOUT_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
     for (const std::string& note : chart.notes) {
-        say("{}", note);
+        const bool in_picture = std::ranges::any_of(chart.panels, [&](const Panel& panel) {
+            return panel.missing.find(note) != std::string::npos;
+        });
+        if (!seen_at_once || !in_picture) {
+            say("{}", note);
+        }
     }
     constexpr std::size_t most_notes = 5;
     if (chart.notes.size() > most_notes) {

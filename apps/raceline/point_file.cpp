@@ -176,6 +176,10 @@ std::string amount_fault(std::string_view member, double value) {
 
 std::vector<NamedPoint> parse_points(std::string_view text, std::string_view where,
                                      const WorkPoint& otherwise) {
+    // Spreadsheets begin a file in UTF-8 with a byte order mark.
+    if (constexpr std::string_view mark = "\xEF\xBB\xBF"; text.starts_with(mark)) {
+        text.remove_prefix(mark.size());
+    }
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     require(first != std::string_view::npos, Status::invalid_argument, "{}: it is empty", where);
     const bool json = text[first] == '[' || text[first] == '{';

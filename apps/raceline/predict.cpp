@@ -204,14 +204,28 @@ void print_fusion(const Options& options, const Device& device, const Fusion& fu
     }
 }
 
+// Of options that a table of the API's choices cannot follow, the first that was given, or "".
+std::string choice_of_user(const Options& options) {
+    return !options.tile.empty()  ? "--tile"
+           : options.uncalibrated ? "--uncalibrated"
+           : options.explain      ? "--explain"
+                                  : "";
+}
+
 int run_size_sweep(const Options& options, const Device& device) {
     require(options.shapes.size() == 1 && options.suite.empty() && options.fuse.empty(),
             Status::invalid_argument, "--over needs one --shape or --op, and no suite");
     require(!options.json && options.receipts.empty(), Status::invalid_argument,
             "--over prints a table: for rows name each size by --shape");
+    const std::string other = options.verbose ? "-v" : choice_of_user(options);
+    require(other.empty(), Status::invalid_argument,
+            "--over prints one line a size: with {} name each size by --shape", other);
+    require(options.kernels.size() <= 1, Status::invalid_argument,
+            "--over takes one --kernel, and {} were given", options.kernels.size());
     const DType dtype = options.dtype.empty() ? DType::bf16 : parse_dtype(options.dtype);
     fmt::print("{}", size_sweep_text(options.shapes.front(), dtype, parse_size_range(options.over),
-                                     device, launch_case(options, device), stdout_style(options)));
+                                     device, launch_case(options, device), stdout_style(options),
+                                     options.kernels.empty() ? "" : options.kernels.front()));
     return exit_ok;
 }
 
@@ -239,6 +253,13 @@ int run_predict(const Options& options) {
     }
     const bool named = !options.kernels.empty() || !options.tile.empty();
     const bool as_rows = options.json || !options.receipts.empty();
+    if (fusion && !options.json) {
+        const std::string other = options.kernels.empty() ? choice_of_user(options) : "--kernel";
+        require(other.empty(), Status::invalid_argument,
+                "--fuse prints what a call would run of each step: with {} name the steps by --op, "
+                "or take rows by --json",
+                other);
+    }
     // What a text without them shows is worked out by itself.
     const std::vector<Case> cases =
         named || as_rows || options.verbose

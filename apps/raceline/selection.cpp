@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <random>
+#include <utility>
 
 #include "device/catalog.hpp"
 #include "receipt/named_file.hpp"
@@ -251,6 +253,62 @@ std::vector<Case> select_cases(const Options& options, const Device& device) {
         }
     }
     return cases;
+}
+
+namespace {
+
+// "h=8,q=1,k=64,d=64,dtype=bf16; …; and 3 more"
+std::string list_of(const std::vector<Workload>& workloads) {
+    constexpr std::size_t most = 4;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(most, workloads.size()); ++i) {
+        text += (i == 0 ? "" : "; ") + format_shape(workloads[i]);
+    }
+    return workloads.size() > most ? fmt::format("{}; and {} more", text, workloads.size() - most)
+                                   : text;
+}
+
+// Those that the file has, and those that no kernel could run, which say so.
+std::vector<Case> answered(const std::vector<Case>& asked, const Options& options,
+                           const Backend& file) {
+    std::vector<Case> kept;
+    std::map<std::pair<std::string, std::string>, bool> found;  // by problem and named kernel
+    for (const Case& one : asked) {
+        if (!why_not(*one.kernel, one.workload, file.device()).empty()) {
+            kept.push_back(one);
+            continue;
+        }
+        const std::string kernel = options.kernels.empty() ? "" : std::string(one.kernel->name);
+        bool& any = found[{format_shape(one.workload), kernel}];
+        if (file.holds(*one.kernel, one.tile, one.workload, one.options)) {
+            kept.push_back(one);
+            any = true;
+        }
+    }
+    for (const auto& [what, any] : found) {
+        const auto& [shape, kernel] = what;
+        require(any, Status::invalid_argument,
+                "{} holds no measurement of {}{}{}; it has measurements of {}",
+                replayed_file(options.device), shape, kernel.empty() ? "" : " by ", kernel,
+                list_of(file.workloads()));
+    }
+    return kept;
+}
+
+}  // namespace
+
+std::vector<Case> select_cases(const Options& options, const Backend& backend) {
+    if (!options.device.starts_with(replay_prefix)) {
+        return select_cases(options, backend.device());
+    }
+    Options asked = options;
+    asked.tile = options.tile.empty() ? "all" : options.tile;
+    if (options.suite.empty() && options.shapes.empty()) {
+        for (const Workload& workload : backend.workloads()) {
+            asked.shapes.push_back(format_shape(workload));
+        }
+    }
+    return answered(select_cases(asked, backend.device()), options, backend);
 }
 
 }  // namespace raceline::cli

@@ -37,6 +37,11 @@ std::vector<Case> select_problems(const Options& options, const Device& device);
 /// Workloads × kernels × tiles. A kernel that cannot run a shape appears once, for its refusal.
 std::vector<Case> select_cases(const Options& options, const Device& device);
 
+/// The same of a backend that answers from a file: of each problem the kernels and tiles that the
+/// file has, unless they are named; without a shape and a suite all of the file's problems. Throws
+/// Error(invalid_argument) for a problem, or a named kernel of it, that the file does not have.
+std::vector<Case> select_cases(const Options& options, const Backend& backend);
+
 /// The command that checks one case again, on the same inputs.
 std::string command_of(const Case& which, const Device& device);
 

@@ -39,7 +39,11 @@ std::string count_sentence(const CLI::App& command, const CLI::ParseError& error
 
 // A word that is no option of the command, or one too many.
 std::string extra_sentence(const CLI::App& command, const CLI::ParseError& error) {
-    const std::vector<std::string> rest = command.remaining();
+    std::vector<std::string> rest = command.remaining();
+    if (rest.empty() && command.get_parent() != nullptr) {
+        rest = command.get_parent()->remaining();  // behind "--", which ends a command's own words
+    }
+    std::erase(rest, "--");
     if (rest.empty()) {
         return error.what();
     }
@@ -48,6 +52,15 @@ std::string extra_sentence(const CLI::App& command, const CLI::ParseError& error
         return fmt::format(
             "{} takes no word '{}'{}", command.get_name(), rest.front(),
             of_shape ? "; a shape's fields stand side by side, with commas between" : "");
+    }
+    if (rest.front().starts_with("-=")) {  // what CLI11 leaves of "-v=1"
+        for (const CLI::Option* option : command.get_options()) {
+            if (!option->get_snames().empty() && option->get_items_expected_max() == 0 &&
+                option->count() > 0) {
+                return fmt::format("{} takes no value, and '{}' was given",
+                                   "-" + option->get_snames().front(), rest.front().substr(2));
+            }
+        }
     }
     const std::string word = rest.front().substr(0, rest.front().find('='));
     std::vector<std::string> names;

@@ -264,8 +264,9 @@ typedef struct rl_work_point {
 RL_API rl_status rl_point(const rl_work_point* point, const char* device, char** json);
 
 /* A JSON array of the shapes of a suite, as texts that rl_predict_shape takes. The name is that of
- * a suite, of a part (NAME:128), random:SEED or serving:SEED (docs/shapes.md). The dtype, "bf16",
- * ..., is for all of them; null or "": the suite's own. */
+ * a suite, of a part (NAME:128), random:SEED, serving:SEED, operations:SEED,
+ * layer:MODEL:prefill=TOKENS or layer:MODEL:decode=SEQUENCESxKEYS (docs/shapes.md). The dtype,
+ * "bf16", ..., is for all of them; null or "": the suite's own. */
 RL_API rl_status rl_suite(const char* name, const char* dtype, char** json);
 
 /* ---- correctness ---- */
@@ -374,9 +375,9 @@ RL_API const char* rl_receipt_path(const rl_receipt* receipt);
 /* Bytes of an unfinished last line that opening cut off; 0: none. */
 RL_API size_t rl_receipt_repaired(const rl_receipt* receipt);
 
-/* Appends one row. Its kind is prediction, measurement, counters, comparison, ceiling, check,
- * refusal, device or kernel. The content is a JSON object with the row's own members, to which the
- * library adds the rest. The string row (may be null) receives the row as written. */
+/* Appends one row. Its kind is prediction, bound, measurement, counters, comparison, ceiling,
+ * check, refusal, device or kernel. The content is a JSON object with the row's own members, to
+ * which the library adds the rest. The string row (may be null) receives the row as written. */
 RL_API rl_status rl_receipt_append(rl_receipt* receipt, const char* kind, const char* content,
                                    char** row);
 

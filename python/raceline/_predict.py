@@ -18,8 +18,8 @@ class Prediction(Shown):
 
     Attributes:
         seconds: the model's own time. All published errors are errors of this.
-        expected_seconds: `seconds`, corrected by the median of the committed errors of this kernel
-            on this device; equal to `seconds` if there are fewer than 20.
+        expected_seconds: `seconds`, less what three of four committed errors of this kernel on this
+            device agree on; equal to `seconds` if there are fewer than 20.
         uncalibrated_seconds: the model's own time without constants that were fitted to the kernel.
         limiter: the resource that limits it.
         terms: seconds by term of the schedule; they sum to `seconds`.

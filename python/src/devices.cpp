@@ -83,6 +83,9 @@ Json measured(const MeasureOptions& options, const RowContext& context,
     if (options.if_missing && std::filesystem::exists(path)) {
         return result;
     }
+    if (!options.quick) {
+        require_cache(device);
+    }
     const auto ceilings = probe_ceilings(
         device, options.threads,
         [&](std::string_view what, int done, int total) { report(progress, what, done, total); },

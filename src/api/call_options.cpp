@@ -9,6 +9,7 @@
 #include "support/check.hpp"
 #include "support/rounding.hpp"
 #include "workload/inputs.hpp"
+#include "workload/plainest.hpp"
 
 namespace raceline::api {
 namespace {
@@ -35,16 +36,13 @@ void apply_options(const AttentionOptions& options, Call& call) {
     w.mask = options.causal ? Mask::causal : Mask::full;
     if (options.window) {
         const std::int64_t longest = w.seqlen_q + w.seqlen_k;
-        const Window window{offset(options.window->first, longest),
-                            offset(options.window->second, longest)};
-        // Unbounded on both sides is no window: one problem has one description.
-        if (window != Window{}) {
-            w.window = window;
-        }
+        w.window =
+            Window{offset(options.window->first, longest), offset(options.window->second, longest)};
     }
     w.softcap = options.softcap;
     w.sinks = options.sinks != nullptr;
     w.scale = options.scale;
+    w = canonical(std::move(w));
     call.args.sinks = options.sinks;
 }
 

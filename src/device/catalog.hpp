@@ -80,9 +80,12 @@ std::string device_fingerprint(const Device& device);
 /// row was changed or cut, it holds no ceiling of this device, or ceilings that are over their
 /// limits or contradict each other. apply_rates goes on as if there were none.
 std::string cache_damage(const Device& device);
-/// $XDG_CACHE_HOME/raceline, ~/.cache/raceline without the variable
+/// $XDG_CACHE_HOME/raceline, ~/.cache/raceline without the variable; empty where neither
+/// XDG_CACHE_HOME nor HOME is an absolute path: then nothing is kept and nothing is read.
 std::string cache_folder();
-/// ceilings-<fingerprint>.jsonl in it
+/// The same for what is to be written; throws Error(io) where there is none.
+std::string required_cache_folder();
+/// ceilings-<fingerprint>.jsonl in it, or empty
 std::string ceilings_cache_path(const Device& device);
 
 }  // namespace raceline

@@ -274,6 +274,11 @@ Rate at_highest_clock(const Device& device, const std::string& id, Rate stated) 
     if (runs_above_stated(device, id, stated)) {
         stated.value *= device.clock_max_hz / stated.clock_hz;
         stated.clock_hz = device.clock_max_hz;
+        // Which states it at another clock.
+        constexpr std::string_view sheet = "datasheet: ";
+        const std::string_view source = stated.source;
+        stated.source = fmt::format("datasheet, at {:.4g} GHz: {}", stated.clock_hz / 1e9,
+                                    source.substr(source.starts_with(sheet) ? sheet.size() : 0));
     }
     return stated;
 }

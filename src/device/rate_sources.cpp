@@ -342,20 +342,28 @@ std::string device_fingerprint(const Device& device) {
     return device.id + "-" + sha256_hex(text).substr(0, 16);
 }
 
+// No folder that others may write into stands in: whoever writes rates there changes predictions.
 std::string cache_folder() {
-    std::filesystem::path folder;
     if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
-        folder = cache;
-    } else if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
-        folder = std::filesystem::path(home) / ".cache";
-    } else {
-        folder = std::filesystem::temp_directory_path();
+        return (std::filesystem::path(cache) / "raceline").string();
     }
-    return (folder / "raceline").string();
+    if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
+        return (std::filesystem::path(home) / ".cache/raceline").string();
+    }
+    return {};
+}
+
+std::string required_cache_folder() {
+    std::string folder = cache_folder();
+    require(!folder.empty(), Status::io,
+            "there is no folder for the user's cache: neither XDG_CACHE_HOME nor HOME names an "
+            "absolute path; set one");
+    return folder;
 }
 
 std::string ceilings_cache_path(const Device& device) {
-    return cache_folder() + "/ceilings-" + device_fingerprint(device) + ".jsonl";
+    const std::string folder = cache_folder();
+    return folder.empty() ? folder : folder + "/ceilings-" + device_fingerprint(device) + ".jsonl";
 }
 
 }  // namespace raceline

@@ -135,6 +135,28 @@ std::vector<std::string_view> fields_of(const TimedRows& rows) {
     return fields;
 }
 
+// A field by the name that shapes have for it, as in k=8192: that of the rows, if these have no
+// field of that very name, as products have a k of their own.
+std::string_view name_in_rows(const TimedRows& rows, std::string_view asked) {
+    const std::vector<std::string_view> fields = fields_of(rows);
+    const auto written = std::ranges::find_if(
+        shape_fields(), [&](const ShapeField& field) { return same_word(asked, field.name); });
+    if (!same_among(asked, fields).empty() || written == shape_fields().end()) {
+        return "";
+    }
+    const auto found = std::ranges::find_if(fields, [&](std::string_view field) {
+        for (std::string_view rest = written->aliases; !rest.empty();) {
+            const std::string_view alias = rest.substr(0, rest.find(' '));
+            if (alias == field) {
+                return true;
+            }
+            rest.remove_prefix(std::min(alias.size() + 1, rest.size()));
+        }
+        return false;
+    });
+    return found == fields.end() ? "" : *found;
+}
+
 }  // namespace
 
 std::vector<std::string_view> sweep_fields() {
@@ -172,7 +194,8 @@ SweepLines lines_over(const TimedRows& rows, std::string_view field) {
 
 std::string field_of(const TimedRows& rows, const std::string& wanted) {
     const std::vector<std::string_view> known = sweep_fields();
-    const std::string_view same = same_among(wanted, known);
+    const std::string_view of_shapes = name_in_rows(rows, wanted);
+    const std::string_view same = of_shapes.empty() ? same_among(wanted, known) : of_shapes;
     const std::string asked = same.empty() ? wanted : std::string(same);
     std::string best{both_lengths};
     std::size_t most = 0;

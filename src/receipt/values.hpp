@@ -59,7 +59,7 @@ struct SpeedOfLight {
 struct Calibrated {
     int count = 0;            ///< constants of the kernel's clocks and of the model that were
     std::string hash;         ///< SHA-256 of their names and values; empty if there are none
-    int errors = 0;           ///< committed errors whose median was taken out of expected_seconds
+    int errors = 0;           ///< committed errors that expected_seconds was taken from
     std::string errors_hash;  ///< SHA-256 of these, as written; empty if there are none
     /// It was asked for without all that: stand-ins took the places of calibrated constants, and no
     /// errors were taken out.
@@ -71,8 +71,8 @@ struct Calibrated {
 struct Prediction {
     /// The model's own, layer 2: all errors, bands and goals are of it.
     double seconds = 0;
-    /// With the median of committed errors taken out; without any the same as seconds. Nothing is
-    /// judged by it.
+    /// Less what three of four committed errors agree on; without any the same as seconds. Nothing
+    /// is judged by it.
     double expected_seconds = 0;
     /// seconds with what a probe, a manual or the code says in the place of each calibrated
     /// constant; 0: not worked out.

@@ -96,12 +96,19 @@ std::string clock_text(const Prediction& p, const Device& device) {
     return device.power.limit_w > 0 ? fmt::format("{}, in {:.0f} W", of, device.power.limit_w) : of;
 }
 
+// The problem and the device, as the first line of an answer.
+std::string first_line(const ProblemAnswer& answer, const Device& device, const TextStyle& style) {
+    const std::string where = " on " + device.name;
+    return inked(heading_shape(format_shape(answer.which.workload), style, text_width(where)),
+                 Ink::heading, style) +
+           where + "\n\n";
+}
+
 std::string head_of(const ProblemAnswer& answer, const Device& device, const TextStyle& style) {
     const Case& which = answer.which;
     const Prediction& p = answer.explained.prediction;
     const std::string_view who = answer.by_api ? ", which the API runs" : ", as asked for";
-    return inked(format_shape(which.workload), Ink::heading, style) + " on " + device.name +
-           "\n\n" +
+    return first_line(answer, device, style) +
            named_line("kernel", std::string(which.kernel->name) + std::string(who), Ink::plain,
                       style) +
            named_line(p.calibrated.left_out ? "model" : "expected", expected_text(p), Ink::heading,
@@ -117,8 +124,7 @@ std::string head_of(const ProblemAnswer& answer, const Device& device, const Tex
 // Of a call without work, where a launch counts as nothing, too.
 std::string head_of_empty(const ProblemAnswer& answer, const Device& device,
                           const TextStyle& style) {
-    return inked(format_shape(answer.which.workload), Ink::heading, style) + " on " + device.name +
-           "\n\n" +
+    return first_line(answer, device, style) +
            paragraph(fmt::format("No time is predicted: {} has nothing to compute, and no launch "
                                  "floor of this device is known.",
                                  answer.which.kernel->name),
@@ -281,8 +287,7 @@ std::string term_meaning(std::string_view term) {
 
 std::string answer_text(const ProblemAnswer& answer, const Device& device, const TextStyle& style) {
     if (!answer.served()) {
-        return inked(format_shape(answer.which.workload), Ink::heading, style) + " on " +
-               device.name + "\n\n" +
+        return first_line(answer, device, style) +
                paragraph("No kernel of the API serves it: " + answer.refusal, style) +
                titled_sentence("Bound of the problem", bound_text(answer.bound), style);
     }

@@ -63,6 +63,11 @@ std::string short_shape(std::string_view shape) {
     return text;
 }
 
+std::string heading_shape(const std::string& shape, const TextStyle& style, std::size_t others) {
+    const bool fits = style.columns == 0 || text_width(shape) + others <= style.columns;
+    return fits ? shape : short_shape(shape);
+}
+
 Ink verdict_ink(std::string_view cell) {
     const bool good = cell == "pass" || cell == "hit" || cell == "faster";
     const bool bad = cell == "FAIL" || cell == "missed" || cell == "slower";

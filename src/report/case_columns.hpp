@@ -26,6 +26,10 @@ std::string time_text(double seconds);
 /// without its field: "h=8/1,q=1,k=1…4096(8),d=64,bf16".
 std::string short_shape(std::string_view shape);
 
+/// A shape in a heading: as it is, or where it does not fit into a line beside `others` characters,
+/// its short form.
+std::string heading_shape(const std::string& shape, const TextStyle& style, std::size_t others = 0);
+
 /// What a bound is of a time, "93 %", or nothing where either is not known.
 std::string share_of_bound(double bound, double seconds);
 

@@ -332,7 +332,7 @@ std::string CaseTable::failure_lines(const TextStyle& style) const {
     for (const CaseLine& line : lines_) {
         if (line.refusal.empty() && line.checked && !line.passed) {
             text += fmt::format("{} {} {} {}: {}\n", inked("FAIL", Ink::bad, style), line.kernel,
-                                line.tile, line.shape, line.why);
+                                line.tile, heading_shape(line.shape, style), line.why);
         }
     }
     return text;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "report/case_columns.hpp"
 #include "report/what_helps.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
@@ -79,8 +80,9 @@ std::string calibration_text(const Prediction& p, const std::vector<Constant>& c
 std::string explanation(const Case& which, const Device& device,
                         const ExplainedPrediction& explained, const TextStyle& style) {
     const Prediction& p = explained.prediction;
+    const std::string where = fmt::format(" on {}, {}", device.id, which.kernel->name);
     const std::string heading =
-        fmt::format("{} on {}, {}", format_shape(which.workload), device.id, which.kernel->name);
+        heading_shape(format_shape(which.workload), style, text_width(where)) + where;
     return fmt::format("\n{}\n{}{}\n\n{}\n{}{}", inked(heading, Ink::heading, style),
                        paragraph(which.kernel->tile_text(which.tile), style), times_text(p),
                        terms_text(p, hidden_work(which, device, p), style),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <numeric>
 
 #include "api/engine_choice.hpp"
@@ -84,6 +85,21 @@ std::string gains_text(const FusionBounds& bounds, std::span<const FusionTime> p
     add(&FusionTime::predicted, "predicted");
     add(&FusionTime::measured, "measured");
     return text;
+}
+
+/// Steps that were measured in vain: their times are in no sum.
+std::string unsettled_text(const Fusion& fusion, std::span<const FusionTime> times) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        if (times[i].unsettled && times[i].measured == 0) {
+            names.push_back(i < fusion.parts.size() ? fusion.parts[i].name : "fused");
+        }
+    }
+    return names.empty() ? ""
+                         : fmt::format(
+                               "no measured time of {} settled: it counts in no sum and no "
+                               "gain",
+                               fmt::join(names, ", "));
 }
 
 /// Where the kernel gives back more than fusing saves.
@@ -205,10 +221,11 @@ std::string fusion_text(const Fusion& fusion, const Device& device, const Launch
     };
     const double saved = fusion.bytes_before() - fusion.bytes_after();
     return fmt::format(
-        "{} on {}\n{}{}{}{}{}", format_shape(fusion.fused), device.id, table.str(style),
+        "{} on {}\n{}{}{}{}{}{}", format_shape(fusion.fused), device.id, table.str(style),
         sentence(fmt::format("fusing saves {} of {}: {}", bytes_text(saved),
                              bytes_text(fusion.bytes_before()), gains_text(bounds, parts, fused))),
-        sentence(loss_text(parts, fused)), sentence(scores_text(fusion, device, bounds)),
+        sentence(unsettled_text(fusion, times)), sentence(loss_text(parts, fused)),
+        sentence(scores_text(fusion, device, bounds)),
         sentence(fused.kernel.empty() ? fmt::format("no kernel runs it fused: {}", fused.why_not)
                                       : ""));
 }

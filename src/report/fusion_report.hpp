@@ -15,10 +15,11 @@ namespace raceline {
 
 /// Of a part, or of the fused chain.
 struct FusionTime {
-    std::string kernel;     ///< that runs it; empty: none
-    double predicted = 0;   ///< seconds; 0: not known
-    double measured = 0;    ///< seconds; 0: not measured
-    std::string why_not{};  ///< why no kernel runs it
+    std::string kernel;      ///< that runs it; empty: none
+    double predicted = 0;    ///< seconds; 0: not known
+    double measured = 0;     ///< seconds; 0: not measured
+    std::string why_not{};   ///< why no kernel runs it
+    bool unsettled = false;  ///< it was measured, but no time settled
 };
 
 /// Bounds of a chain on a device.

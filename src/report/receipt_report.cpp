@@ -12,6 +12,7 @@
 #include "receipt/past_measurement.hpp"
 #include "receipt/row.hpp"
 #include "receipt/rows.hpp"
+#include "receipt/stored_text.hpp"
 #include "registry/registry.hpp"
 #include "report/sights.hpp"
 #include "report/sound_rows.hpp"
@@ -81,6 +82,16 @@ void ReceiptReport::add(const std::string& path, const CommittedEvidence* eviden
         return;  // named twice
     }
     const ReceiptFile file = read_receipts(path);
+    if (file.rows.empty() && file.bad.size() > 1) {
+        broken_.push_back(
+            {path, 0,
+             fmt::format("none of its {} lines is a row: {}", file.bad.size(),
+                         is_index_name(path) ? "it is an index of receipts, which goes with "
+                                               "--scorecard and --ladder"
+                                             : "it is no receipt file")});
+        findings_.push_back(broken_.back());
+        return;
+    }
     const SoundRows sound = sound_rows_of(file);
     for (const BadLine& bad : sound.changed) {
         changed_.push_back({path, bad.line, bad.reason});

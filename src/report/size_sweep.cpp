@@ -42,8 +42,10 @@ std::int64_t last_limited_by(const std::string& limiter, std::int64_t low, std::
     return low;
 }
 
-void add_row(TextTable& table, std::int64_t size, const Workload& w, const Device& device,
-             const LaunchCase& how) {
+/// Why no kernel serves this size, or "".
+std::string add_row(TextTable& table, std::int64_t size, const Workload& w, const Device& device,
+                    const LaunchCase& how, std::string_view kernel) {
+    std::string refusal;
     const SpeedOfLight bound = speed_of_light(device, w, how);
     std::vector<std::string> cells{
         fmt::format("{}", size), format_number(bound.arithmetic_intensity),
@@ -51,7 +53,7 @@ void add_row(TextTable& table, std::int64_t size, const Workload& w, const Devic
     try {
         Case which;
         const api::EngineChoice choice =
-            api::choose_engine(w, device, how.threads, {.backend = {}, .must_run = false});
+            api::choose_engine(w, device, how.threads, {.backend = kernel, .must_run = false});
         which.kernel = choice.kernel;
         which.tile = choice.tile;
         which.workload = w;
@@ -67,8 +69,10 @@ void add_row(TextTable& table, std::int64_t size, const Workload& w, const Devic
             throw;
         }
         cells.insert(cells.end(), {"none", "", "", "", ""});
+        refusal = error.what();
     }
     table.add(std::move(cells));
+    return refusal;
 }
 
 }  // namespace
@@ -89,7 +93,8 @@ SizeRange parse_size_range(std::string_view text) {
 }
 
 std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRange& range,
-                            const Device& device, const LaunchCase& how, const TextStyle& style) {
+                            const Device& device, const LaunchCase& how, const TextStyle& style,
+                            std::string_view kernel) {
     // The parser would say that it is given twice, of what nobody wrote twice.
     for (const std::string_view field : split_fields(shape)) {
         const std::string_view name = field.substr(0, field.find('='));
@@ -107,9 +112,12 @@ std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRan
                     " | >?2 FLOP/B | >?1 ridge | bound by | >bound | ?5 kernel | ?4 limiter | "
                     ">expected | >?3 model | >?2 rate");
     std::string crossings;
+    std::string refusal;
+    bool served = false;
     const std::vector<std::int64_t> sizes = sizes_of(range);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-        add_row(table, sizes[i], problem(sizes[i]), device, how);
+        refusal = add_row(table, sizes[i], problem(sizes[i]), device, how, kernel);
+        served = served || refusal.empty();
         if (i == 0 || limiter_at(sizes[i - 1]) == limiter_at(sizes[i])) {
             continue;
         }
@@ -118,7 +126,9 @@ std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRan
         crossings += fmt::format("up to {0}={1} {2} bounds it, from {0}={3} on {4}\n", range.field,
                                  last, before, last + 1, limiter_at(last + 1));
     }
-    return fmt::format("{} on {}, over {}\n{}{}", shape, device.id, range.field, table.str(style),
+    require(served || kernel.empty(), Status::unsupported, "{}", refusal);
+    return fmt::format("{} on {}, over {}\n{}{}", heading_shape(shape, style), device.id,
+                       range.field, table.str(style),
                        crossings.empty()
                            ? fmt::format("{} bounds it everywhere\n", limiter_at(range.first))
                            : crossings);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "device/device.hpp"
 #include "raceline/dtype.hpp"
@@ -21,10 +22,11 @@ struct SizeRange {
 SizeRange parse_size_range(std::string_view text);
 
 /// A table over powers of two from the first size on and the last one: the bound of the problem and
-/// what the API would run. Under it the sizes between which the bound's limiter changes. `shape`
-/// has all fields but the one that varies.
+/// what the API would run, or the named kernel in its best tile. Under it the sizes between which
+/// the bound's limiter changes. `shape` has all fields but the one that varies. Throws
+/// Error(unsupported) if the named kernel serves none of the sizes.
 std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRange& range,
                             const Device& device, const LaunchCase& how,
-                            const TextStyle& style = {});
+                            const TextStyle& style = {}, std::string_view kernel = {});
 
 }  // namespace raceline

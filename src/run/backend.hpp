@@ -36,6 +36,14 @@ public:
     virtual ~Backend() = default;
     [[nodiscard]] virtual std::string_view name() const = 0;  ///< cpu, cuda, replay
     [[nodiscard]] virtual const Device& device() const = 0;
+    /// Of a backend that answers from a file: the problems that it has, each once. Else none.
+    [[nodiscard]] virtual std::vector<Workload> workloads() const { return {}; }
+    /// Whether it can answer for this case.
+    [[nodiscard]] virtual bool holds(const Kernel& /*kernel*/, int /*tile*/,
+                                     const Workload& /*workload*/,
+                                     const CaseOptions& /*options*/) const {
+        return true;
+    }
     /// Runs the gate on each of the draws, with their traps and poisoned outputs. Never throws for
     /// a wrong answer or a failing launch: the verdict says so.
     virtual Correctness check(const Kernel& kernel, int tile, const Workload& workload,

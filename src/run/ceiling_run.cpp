@@ -57,10 +57,28 @@ void put_ceilings(const Device& device, std::span<const Ceiling> ceilings, const
     }
 }
 
+namespace {
+
+// Beside the file whose place it takes, so that it can be moved there in one step.
+std::string passing_path(const Device& device) {
+    required_cache_folder();
+    return fmt::format("{}.{}", ceilings_cache_path(device), getpid());
+}
+
+}  // namespace
+
+void require_cache(const Device& device) {
+    const std::string trial = passing_path(device);
+    {
+        const ReceiptWriter writer(trial);
+    }
+    std::filesystem::remove(trial);
+}
+
 std::string keep_ceilings(const Device& device, std::span<const Ceiling> ceilings,
                           const RowContext& context, const SeenRow& seen) {
     const std::string path = ceilings_cache_path(device);
-    const std::string fresh = fmt::format("{}.{}", path, getpid());
+    const std::string fresh = passing_path(device);
     std::optional<ReceiptWriter> cache(fresh);
     put_ceilings(device, ceilings, {.context = &context, .writer = &*cache, .emit = {}}, seen);
     cache.reset();

@@ -29,6 +29,9 @@ using SeenRow = std::function<void(const Json& content, const Json& row)>;
 void put_ceilings(const Device& device, std::span<const Ceiling> ceilings, const RowSink& sink,
                   const SeenRow& seen);
 
+/// Throws Error(io) if the user's cache cannot be written: asked before probes, which take long.
+void require_cache(const Device& device);
+
 /// Writes the user's cache, whose old file is replaced when the new one is whole, and returns its
 /// path.
 std::string keep_ceilings(const Device& device, std::span<const Ceiling> ceilings,

@@ -72,7 +72,7 @@ std::string commit_named(const std::string& folder, const std::string& name) {
 
 std::string program_of_commit(const std::string& folder, const std::string& commit,
                               const std::function<void(const std::string&)>& said) {
-    const fs::path kept = fs::path(cache_folder()) / "commits" / commit;
+    const fs::path kept = fs::path(required_cache_folder()) / "commits" / commit;
     const std::string source = (kept / "source").string();
     const std::string build = (kept / "build").string();
     const std::string program = build + "/raceline";

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers from a receipt file, so that every command can be tested on any machine.
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "device/catalog.hpp"
+#include "device/device_state.hpp"
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
 #include "receipt/rows.hpp"
@@ -12,9 +14,27 @@
 #include "run/backend.hpp"
 #include "run/run_case.hpp"
 #include "support/check.hpp"
+#include "workload/plainest.hpp"
+#include "workload/shape_grammar.hpp"
 
 namespace raceline {
 namespace {
+
+// The machine of the file: what its device row says, and of what that leaves out, or where there is
+// none, the datasheet with committed rates. A run leaves the row out where it went by these.
+Device device_of_file(const DeviceName& name, const Json& state) {
+    Device device = datasheet_device(name.id);
+    device.name = name.name;
+    device.driver = name.driver;
+    apply_committed_rates(device);
+    if (state.is_object() && text_member(state, "id") == name.id) {
+        Json whole = device_state_to_json(device);
+        whole.update(state);
+        device = device_state_from_json(whole);
+        device.live = false;  // wherever it is, it is not what answers
+    }
+    return device;
+}
 
 class ReplayBackend final : public Backend {
 public:
@@ -22,7 +42,11 @@ public:
         const ReceiptFile file = read_receipts(path);
         std::string id;
         int threads = 0;
+        Json state;
         for (const Json& row : file.rows) {
+            if (row.at("kind") == DeviceRow::kind && row.contains("state")) {
+                state = row.at("state");
+            }
             if (row.at("kind") != MeasurementRow::kind) {
                 continue;
             }
@@ -32,22 +56,30 @@ public:
             require(about.device.id == id, Status::invalid_argument,
                     "{}: rows of devices '{}' and '{}' in one file: replay needs one device", path,
                     id, about.device.id);
-            rows_[case_key(with_names_of_today(row))] = measured;
+            Workload workload = canonical(workload_from_json(about.workload));
+            Json named = with_names_of_today(row);
+            named["workload"] = workload_to_json(workload);
+            rows_[case_key(named)] = measured;
             device_.name = about.device.name;
             device_.driver = about.device.driver;
             threads = about.launch.threads;
+            if (std::ranges::find(workloads_, workload) == workloads_.end()) {
+                workloads_.push_back(std::move(workload));
+            }
         }
         require(!rows_.empty(), Status::no_device, "{}: holds no measurement to replay", path);
-        const std::string name = device_.name;
-        const std::string driver = device_.driver;
-        device_ = datasheet_device(id);
-        device_.name = name;
-        device_.driver = driver;
+        device_ = device_of_file({id, device_.name, device_.driver}, state);
         // The machine of the receipt, not the datasheet's: its cases name the threads that ran.
         device_.units = threads > 0 ? threads : device_.units;
     }
     [[nodiscard]] std::string_view name() const override { return "replay"; }
     [[nodiscard]] const Device& device() const override { return device_; }
+
+    [[nodiscard]] std::vector<Workload> workloads() const override { return workloads_; }
+    [[nodiscard]] bool holds(const Kernel& kernel, int tile, const Workload& workload,
+                             const CaseOptions& options) const override {
+        return find(kernel, tile, workload, options) != nullptr;
+    }
 
     Correctness check(const Kernel& kernel, int tile, const Workload& workload,
                       const CaseOptions& options) override {
@@ -80,6 +112,7 @@ private:
 
     std::string path_;
     std::map<std::string, MeasurementRow> rows_;  ///< by case_key
+    std::vector<Workload> workloads_;             ///< each once, in the file's order
     Device device_;
 };
 

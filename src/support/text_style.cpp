@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace raceline {
 namespace {
@@ -17,14 +18,56 @@ bool begins_character(char byte) {
     return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U;
 }
 
-// Where the first `columns` characters end.
+struct Range {
+    char32_t first, last;
+};
+// Blocks of Unicode whose characters take two columns: East Asian scripts, full-width forms and
+// pictographs.
+constexpr std::array wide{Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},   Range{0x3041, 0xA4CF},
+                          Range{0xA960, 0xA97C},   Range{0xAC00, 0xD7A3},   Range{0xF900, 0xFAFF},
+                          Range{0xFE30, 0xFE6F},   Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},
+                          Range{0x1F300, 0x1F64F}, Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1F9FF},
+                          Range{0x20000, 0x3FFFD}};
+// Accents that stand on the character before, and marks that show nothing.
+constexpr std::array without_width{Range{0x0300, 0x036F}, Range{0x200B, 0x200F},
+                                   Range{0x20D0, 0x20F0}, Range{0xFE00, 0xFE0F},
+                                   Range{0xFE20, 0xFE2F}};
+
+bool is_in(std::span<const Range> ranges, char32_t code) {
+    return std::ranges::any_of(
+        ranges, [code](const Range& range) { return code >= range.first && code <= range.last; });
+}
+
+struct Character {
+    std::size_t bytes, columns;
+};
+
+// The one that begins the text, which is not empty.
+Character first_character(std::string_view text) {
+    const auto first = static_cast<unsigned char>(text.front());
+    char32_t code = first < 0x80 ? first
+                                 : first & (first >= 0xF0   ? 0x07U
+                                            : first >= 0xE0 ? 0x0FU
+                                                            : 0x1FU);
+    std::size_t bytes = 1;
+    for (; bytes < text.size() && !begins_character(text[bytes]); ++bytes) {
+        code = code << 6U | (static_cast<unsigned char>(text[bytes]) & 0x3FU);
+    }
+    return {bytes, is_in(without_width, code) ? 0U : is_in(wide, code) ? 2U : 1U};
+}
+
+// Where the first `columns` columns end; behind one character at least.
 std::size_t end_of_columns(std::string_view text, std::size_t columns) {
-    for (std::size_t at = 0, seen = 0; at < text.size(); ++at) {
-        if (begins_character(text[at]) && seen++ == columns) {
+    std::size_t at = 0;
+    for (std::size_t seen = 0; at < text.size();) {
+        const Character next = first_character(text.substr(at));
+        if (seen + next.columns > columns && at > 0) {
             return at;
         }
+        seen += next.columns;
+        at += next.bytes;
     }
-    return text.size();
+    return at;
 }
 
 // How much of a text that is longer than `end` stands in its first line: up to a space in its
@@ -67,7 +110,13 @@ std::string inked(std::string_view text, Ink ink, const TextStyle& style) {
 }
 
 std::size_t text_width(std::string_view text) {
-    return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
+    std::size_t columns = 0;
+    while (!text.empty()) {
+        const Character next = first_character(text);
+        columns += next.columns;
+        text.remove_prefix(next.bytes);
+    }
+    return columns;
 }
 
 std::vector<std::string> broken_lines(std::string_view text, std::size_t columns,

@@ -22,7 +22,9 @@ enum class Ink : std::int32_t { plain, heading, limiter, good, bad, hint };
 /// The text between the terminal's codes for its ink; without colour, or plain, the text itself.
 std::string inked(std::string_view text, Ink ink, const TextStyle& style);
 
-/// Columns that a text takes: its code points. It must hold no codes of a terminal.
+/// Columns that a text takes in a terminal: two for a wide character, as of East Asian scripts,
+/// none for an accent that stands on another, else one a code point. It must hold no codes of a
+/// terminal.
 std::size_t text_width(std::string_view text);
 
 /// The text in lines of at most `columns`: broken at a space, which is left out, in long words

@@ -9,8 +9,8 @@
 
 namespace raceline {
 
-/// A table for a terminal: columns padded to their widest cell (counted in code points), numbers
-/// right-aligned, a rule under the header. Rows are only collected; `str` lays them out.
+/// A table for a terminal: columns padded to their widest cell (counted in columns of a terminal),
+/// numbers right-aligned, a rule under the header. Rows are only collected; `str` lays them out.
 class TextTable {
 public:
     enum class Align { left, right };

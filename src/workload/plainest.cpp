@@ -53,6 +53,26 @@ void drop_default_scale(Workload& w) {
 
 }  // namespace
 
+Workload canonical(Workload workload) {
+    if (!workload.is_attention()) {
+        return workload;
+    }
+    if (workload.window && workload.mask == Mask::causal) {
+        workload.window->right = -1;
+    }
+    if (workload.window && *workload.window == Window{}) {
+        workload.window.reset();
+    }
+    if (workload.scale) {
+        const double given = *workload.scale;
+        workload.scale.reset();
+        if (workload.scale_value() != given) {
+            workload.scale = given;
+        }
+    }
+    return workload;
+}
+
 Workload plainest(Workload workload) {
     if (!workload.is_attention()) {
         return workload;

@@ -14,6 +14,7 @@
 #include "support/nearest.hpp"
 #include "workload/operation.hpp"
 #include "workload/operation_shape.hpp"
+#include "workload/plainest.hpp"
 #include "workload/shape_field.hpp"
 
 namespace raceline {
@@ -239,7 +240,7 @@ public:
             workload_.kv_dtype = workload_.dtype;
         }
         validate(workload_);
-        return std::move(workload_);
+        return canonical(std::move(workload_));
     }
 
 private:

@@ -43,8 +43,8 @@ std::span<const DTypeNames> dtype_names();
 /// `op=NAME` asks for another operation than attention, whose record names the other fields.
 Workload parse_shape(std::string_view text, DType fallback_dtype = DType::bf16);
 
-/// Canonical text that parses back to the same workload: h, q, k, d and dtype always, the rest only
-/// where it is not the default.
+/// Text that parses back to the same workload, in its canonical form (plainest.hpp): h, q, k, d and
+/// dtype always, the rest only where it is not the default.
 std::string format_shape(const Workload& workload);
 
 /// A type by its name or one of its aliases, in capital letters or small ones; nothing if there is

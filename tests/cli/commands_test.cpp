@@ -181,6 +181,27 @@ TEST_F(Cli, a_rung_is_printed_as_what_it_changes) {
     EXPECT_EQ(engine.exit, 2);
     EXPECT_THAT(engine.err, HasSubstr("--diff takes two rungs of the ladder; simt is an engine"));
     EXPECT_EQ(box.run("kernels --diff gqa").exit, 2);
+    const Outcome same = box.run("kernels --diff gqa GQA");
+    EXPECT_EQ(same.exit, 2);
+    EXPECT_THAT(same.err, HasSubstr("--diff takes two rungs that differ; both are gqa"));
+}
+
+// The probes take half a minute, and would be in vain.
+TEST_F(Cli, measure_looks_where_it_writes_before_it_probes) {
+    box.write("notes.txt", "no receipts\n");
+    const auto refused = [&](const std::string& words, const std::string& before,
+                             const std::string& why) {
+        const Outcome run = box.run("measure --device cpu " + words, before);
+        EXPECT_EQ(run.exit, 2) << run.out;
+        EXPECT_THAT(run.err, AllOf(HasSubstr(why), Not(HasSubstr("probe")))) << before;
+    };
+    refused("", "env -u XDG_CACHE_HOME HOME=/proc/nope", "cannot create the folder");
+    refused("", "env -u XDG_CACHE_HOME -u HOME", "no folder for the user's cache");
+    refused("", "env -u XDG_CACHE_HOME HOME=relative", "no folder for the user's cache");
+    refused("--receipts notes.txt", "", "notes.txt");
+    EXPECT_FALSE(std::filesystem::exists(box.path("relative")));
+    const Outcome other = box.run("predict " + std::string(tiny), "env -u XDG_CACHE_HOME -u HOME");
+    EXPECT_EQ(other.exit, 0) << other.err;
 }
 
 TEST_F(Cli, replay_answers_from_a_receipt) {
@@ -200,11 +221,84 @@ TEST_F(Cli, replay_answers_from_a_receipt) {
         return -1.0;
     };
     EXPECT_EQ(median("r.jsonl"), median("again.jsonl"));
-    // A case that the file does not hold fails; it is not answered with another one's time.
-    const Outcome other = box.run(
-        "bench --device replay:r.jsonl --kernel cpu_flash --shape "
-        "b=1,h=2,q=65,k=64,d=64,dtype=fp32");
-    EXPECT_EQ(other.exit, 1);
+    // A case that the file does not hold is refused; it is not answered with another one's time.
+    for (const std::string command : {"bench", "check"}) {
+        for (const std::string kernel : {"", "--kernel cpu_flash "}) {
+            const Outcome other =
+                box.run(command + " --device replay:r.jsonl " + kernel +
+                        "--shape b=1,h=2,q=65,k=64,d=64,dtype=fp32 --receipts other.jsonl");
+            EXPECT_EQ(other.exit, 2) << other.err;
+            EXPECT_THAT(other.err, AllOf(HasSubstr("r.jsonl holds no measurement of h=2,q=65,k=64"),
+                                         HasSubstr("it has measurements of h=2,q=64,k=64")));
+            EXPECT_THAT(other.out, Not(HasSubstr("FAIL")));
+        }
+        EXPECT_EQ(box.run(command + " --device replay:r.jsonl --suite quickstart").exit, 2);
+        // Without a shape the file's own problems are meant.
+        const Outcome own = box.run(command + " --device replay:r.jsonl --receipts own.jsonl");
+        EXPECT_EQ(own.exit, 0) << own.err;
+        EXPECT_THAT(own.out, AllOf(HasSubstr("h=2,q=64,k=64,d=64"), HasSubstr("pass")));
+    }
+}
+
+// Its clocks, caches and rates, not those of the datasheet's machine.
+TEST_F(Cli, replay_predicts_for_the_device_of_the_file) {
+    ASSERT_EQ(box.run(std::string("bench --receipts r.jsonl ") + tiny).exit, 0);
+    const auto seconds_of = [&](const std::string& file) {
+        const Outcome run = box.run("predict --kernel cpu_flash --json --device replay:" + file +
+                                    " --shape h=2,q=640,k=640,d=64,dtype=fp32");
+        EXPECT_EQ(run.exit, 0) << run.err;
+        for (const std::string& line : run.lines()) {
+            const Json row = Json::parse(line);
+            if (row.at("kind") == "prediction") {
+                return row.at("prediction").at("seconds").get<double>();
+            }
+        }
+        return 0.0;
+    };
+    const auto with_rates_times = [&](double factor) {
+        std::string rows;
+        for (Json row : read_receipts(box.path("r.jsonl")).rows) {
+            if (row.at("kind") == "device") {
+                for (Json& rate : row["state"]["rates"]) {
+                    rate["value"] = rate.at("value").get<double>() * factor;
+                }
+                // What a release writes that knows fewer members.
+                row["state"].erase("threads_per_unit");
+            }
+            rows += dump_json(row) + "\n";
+        }
+        box.write("changed.jsonl", rows);
+        return seconds_of("changed.jsonl");
+    };
+    const double as_written = seconds_of("r.jsonl");
+    EXPECT_GT(as_written, 0);
+    EXPECT_NEAR(with_rates_times(1) / as_written, 1, 1e-9);
+    EXPECT_GT(with_rates_times(0.1), 2 * as_written);
+}
+
+// A time that has not settled is in the receipt, and in no gain.
+TEST_F(Cli, bench_of_a_chain_counts_settled_times_alone) {
+    const std::string chain = "bench --fuse add+relu,n=64x64,dtype=fp32 ";
+    const Outcome run = box.run(chain + "--device cpu --receipts chain.jsonl");
+    ASSERT_EQ(run.exit, 0) << run.err;
+    const auto replayed = [&](bool unsettled) {
+        std::string rows;
+        for (Json row : read_receipts(box.path("chain.jsonl")).rows) {
+            if (row.at("kind") == "measurement") {
+                const bool relu = row.at("workload").at("words").at("steps") == "relu";
+                row["measurement"]["unsettled"] = unsettled && relu;
+            }
+            rows += dump_json(row) + "\n";
+        }
+        box.write("chain2.jsonl", rows);
+        const Outcome again = box.run(chain + "--wide --device replay:chain2.jsonl");
+        EXPECT_EQ(again.exit, 0) << again.err;
+        return again.out;
+    };
+    EXPECT_THAT(replayed(false),
+                AllOf(HasSubstr("× measured"), Not(HasSubstr("no measured time"))));
+    EXPECT_THAT(replayed(true),
+                AllOf(Not(HasSubstr("× measured")), HasSubstr("no measured time of relu settled")));
 }
 
 TEST_F(Cli, a_full_disk_loses_the_row_in_flight_and_no_other) {

@@ -197,8 +197,25 @@ TEST_F(Mistakes, one_line_says_what_was_meant) {
             "give one such as n=");
     refused("predict --device h200 --op linear,n=4096,k=4096,m=3 --over m=1:4096",
             "--over m=1:4096 varies 'm', and the shape has it already: leave m=3 out of it");
+    const std::string over = "predict --device h200 --shape h=16,d=128,k=4096 --over q=4096:8192 ";
+    refused(over + "--kernel nosuch", "kernel 'nosuch' does not exist");
+    refused(over + "--kernel cpu_flash", "it runs on CPUs");
+    refused(over + "--kernel simt --kernel prefill_mma", "--over takes one --kernel, and 2 were");
+    for (const char* option : {"--uncalibrated", "--explain", "-v", "--tile best"}) {
+        refused(over + option, "--over prints one line a size: with -");
+    }
+    for (const char* option : {"--kernel simt", "--uncalibrated", "--explain", "--tile best"}) {
+        refused(std::string("predict --device h200 --fuse add+rmsnorm,n=4x4 ") + option,
+                "--fuse prints what a call would run of each step: with --");
+    }
     refused("point --flops 1e11 --bytes 1e8 --engine bf16 --memory drm --device h200",
             "did you mean 'dram'?");
+    // Rows on stdout are of commands that make rows.
+    refused("kernels --diff gqa gqa_ilp --json", "--json excludes --diff");
+    refused("report --ladder --json", "--json excludes --ladder");
+    refused("report --repredict --json", "--json excludes --repredict");
+    refused("predict -v=1", "-v takes no value, and '1' was given");
+    refused("predict -- foo", "predict takes no word 'foo'");
     refused("help pedict", "command 'pedict' does not exist: did you mean 'predict'?");
     refused("bnech", "command 'bnech' does not exist: did you mean 'bench'?");
     refused("--foo", "no option '--foo'; `raceline --help` lists the commands");

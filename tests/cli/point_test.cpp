@@ -46,6 +46,14 @@ TEST(PointFile, CsvHasItsColumnsInAnyOrder) {
     EXPECT_EQ(points[1].work.engine, "wgmma.bf16");
 }
 
+// As spreadsheets write UTF-8.
+TEST(PointFile, AByteOrderMarkIsNoPartOfIt) {
+    const std::string mark = "\xEF\xBB\xBF";
+    EXPECT_EQ(parse_points(mark + "name,bytes\na,7", "FILE", otherwise).front().name, "a");
+    EXPECT_EQ(parse_points(mark + R"([{"name": "b", "bytes": 7}])", "FILE", otherwise).front().name,
+              "b");
+}
+
 TEST(PointFile, JsonIsAnArrayOrAnObjectALine) {
     for (const char* text : {R"( [{"name": "a", "flops": 1e9}, {"bytes": 7, "memory": "dram"}] )",
                              "{\"name\": \"a\", \"flops\": 1e9}\n\n{\"bytes\": 7, \"memory\": "

@@ -108,6 +108,28 @@ TEST_F(PredictCommand, predict_says_where_no_launch_floor_is_known) {
                 HasSubstr("of 2 short calls: no launch floor of this board is known"));
 }
 
+// As tables do, but for --wide.
+TEST_F(PredictCommand, headings_shorten_long_lists_of_lengths) {
+    std::string lengths;
+    for (int i = 0; i < 60; ++i) {
+        lengths += std::to_string(1000 + i) + ";";
+    }
+    const std::string command =
+        "predict --device h200 --explain --shape 'h=32/8,q=1,d=128,k=" + lengths + "' ";
+    const Outcome narrow = box.run(command, "COLUMNS=80");
+    ASSERT_EQ(narrow.exit, 0) << narrow.err;
+    EXPECT_THAT(narrow.lines().front(), HasSubstr("k=1000…1059(60)"));
+    EXPECT_THAT(narrow.out, Not(HasSubstr("1030;1031"))) << "the explanation's heading, too";
+    EXPECT_THAT(box.run(command + "--wide", "COLUMNS=80").lines().front(), HasSubstr("1030;1031"));
+}
+
+// As rows of receipts and shapes write it.
+TEST_F(PredictCommand, an_operation_may_be_named_with_op) {
+    const Outcome named = box.run("predict --device h200 --op op=linear,m=4,n=4,k=4");
+    ASSERT_EQ(named.exit, 0) << named.err;
+    EXPECT_EQ(named.out, box.run("predict --device h200 --op linear,m=4,n=4,k=4").out);
+}
+
 // Behind -v stands the table of all kernels, each problem under its bound.
 TEST_F(PredictCommand, predict_verbose_begins_each_problem_with_its_bound) {
     const Outcome all =

@@ -29,6 +29,19 @@ TEST_F(ReportCommand, a_corrupt_line_is_named_and_the_rest_is_still_read) {
     EXPECT_THAT(report.out, HasSubstr("cpu_flash"));
 }
 
+// One sentence, and not one a line.
+TEST_F(ReportCommand, a_file_without_any_row_is_refused_as_a_whole) {
+    const std::string folder = std::string(RACELINE_SOURCE_DIR) + "/receipts/";
+    const Outcome manifest = box.run("report " + folder + "manifest.jsonl");
+    EXPECT_EQ(manifest.exit, 2);
+    EXPECT_THAT(manifest.err, HasSubstr("lines is a row: it is no receipt file"));
+    EXPECT_EQ(std::ranges::count(manifest.err, '\n'), 1) << manifest.err;
+    const Outcome index = box.run("report " + folder + "index.jsonl.gz");
+    EXPECT_EQ(index.exit, 2);
+    EXPECT_THAT(index.err, HasSubstr("which goes with --scorecard and --ladder"));
+    EXPECT_EQ(std::ranges::count(index.err, '\n'), 1) << index.err;
+}
+
 TEST_F(ReportCommand, report_check_refuses_a_cut_copy_of_a_committed_file_wherever_it_lies) {
     const std::string name = "2026-11-22-e4m3-product-3d1ff90bf28f.jsonl.gz";
     std::string text = stored_text(std::string(RACELINE_SOURCE_DIR) + "/receipts/h200/" + name);

@@ -251,6 +251,21 @@ TEST_F(Terminal, shows_how_far_a_run_is) {
     EXPECT_THAT(box->run("check" + with_tiny).err, Not(HasSubstr("left")));
 }
 
+// What the picture says in the terminal is not said above it, too; in files each has its own.
+TEST_F(Terminal, says_once_why_there_is_no_picture) {
+    const std::string why = "No three cases of these receipts differ";
+    const Outcome files = box->run("plot sweep a.jsonl");
+    EXPECT_THAT(files.err, HasSubstr(why));
+    EXPECT_THAT(files.out, HasSubstr(why));
+    if (!has_script()) {
+        GTEST_SKIP() << "no script(1) to make a terminal with";
+    }
+    const std::string seen = in_terminal("plot sweep a.jsonl", 160, "TERM=xterm").out;
+    const std::size_t first = seen.find(why);
+    EXPECT_NE(first, std::string::npos) << seen;
+    EXPECT_EQ(seen.find(why, first + 1), std::string::npos) << seen;
+}
+
 TEST_F(Terminal, counts_in_english) {
     EXPECT_THAT(box->run("check --tile best" + with_tiny).err,
                 HasSubstr("1 case checked, 0 failed"));

@@ -293,6 +293,25 @@ TEST_F(RateSources, FingerprintFollowsTheMachine) {
                 testing::StartsWith(folder_.string() + "/raceline/ceilings-h200-"));
 }
 
+// Anybody may write into a folder of temporary files, and rates there would change predictions.
+TEST_F(RateSources, without_a_folder_of_the_user_there_is_no_cache) {
+    unsetenv("XDG_CACHE_HOME");
+    const char* const before = std::getenv("HOME");
+    const std::string home = before == nullptr ? "" : before;
+    setenv("HOME", "/home/somebody", 1);
+    EXPECT_THAT(ceilings_cache_path(device_),
+                testing::StartsWith("/home/somebody/.cache/raceline/ceilings-h200-"));
+    for (const char* no_folder : {"", "relative"}) {
+        setenv("HOME", no_folder, 1);
+        EXPECT_EQ(cache_folder(), "") << no_folder;
+        EXPECT_EQ(ceilings_cache_path(device_), "") << no_folder;
+        EXPECT_THROW(required_cache_folder(), Error) << no_folder;
+        apply();
+        EXPECT_EQ(cache_damage(device_), "");
+    }
+    setenv("HOME", home.c_str(), 1);
+}
+
 TEST(CeilingRow, RoundTripAndRefusal) {
     const Ceiling ceiling{"op.ex2", 3.9e12, "op/s", 1.9e9, 400, "independent chains", 4e12};
     const Ceiling back = ceiling_from_json(row_to_json(ceiling));
@@ -430,6 +449,10 @@ TEST_F(RateSources, AGpuThatNobodyMeasuredGoesByWhatTheNearestOneReaches) {
         EXPECT_DOUBLE_EQ(geforce.rate(clocked + std::string(".datasheet")),
                          sheet.rate(clocked) * geforce.clock_max_hz / geforce.clock_hz);
     }
+    // The vendor states it at another clock.
+    EXPECT_THAT(geforce.rates.at("flop.mma.bf16.datasheet").source,
+                testing::StartsWith("datasheet, at 3.105 GHz: NVIDIA Ada"));
+    EXPECT_EQ(origin_text(geforce.rates.at("flop.mma.bf16.datasheet")), "datasheet");
     EXPECT_EQ(geforce.rate("byte.dram_read.datasheet"), sheet.rate("byte.dram_read"));
     EXPECT_FALSE(geforce.find("latency.l2.datasheet"));
 

@@ -12,6 +12,7 @@
 #include "plot/gnuplot_script.hpp"
 #include "plot/other_rows.hpp"
 #include "plot/peer_looks.hpp"
+#include "plot/sweep_lines.hpp"
 #include "receipt/stored_text.hpp"
 #include "report/written_runs.hpp"
 #include "support/check.hpp"
@@ -164,6 +165,18 @@ TEST_F(SweepChart, a_sweep_over_one_field_names_kernels_that_have_lines_over_oth
 }
 
 // Operations beside attention have sizes of their own, and no length that could be asked for.
+// As a shape has it: k=8192. Of products k is a size of their own.
+TEST_F(SweepChart, a_sweep_of_attention_runs_over_fields_by_their_short_names) {
+    const TimedRows rows = read_timed_rows({training_file});
+    EXPECT_EQ(field_of(rows, "b"), "batch");
+    EXPECT_EQ(field_of(rows, "q"), "seqlen_q");
+    EXPECT_EQ(field_of(rows, "K"), "seqlen_k");
+    const TimedRows products =
+        read_timed_rows({receipt("h200/2026-11-28-operations-903665518-35dcd76ecc7b.jsonl.gz")});
+    EXPECT_EQ(field_of(products, "k"), "k");
+    EXPECT_THROW(field_of(rows, "colour"), Error);
+}
+
 TEST_F(SweepChart, a_sweep_of_operations_runs_over_their_own_sizes_or_names_them) {
     const auto operations = [](const std::string& seed) {
         return receipt("h200/2026-11-28-operations-" + seed + "-35dcd76ecc7b.jsonl.gz");

@@ -72,7 +72,17 @@ TEST(FusionReport, ShowsWhatWasMeasured) {
     const std::vector<FusionTime> times{{"a", 1e-6, 2e-6}, {"b", 1e-6, 2e-6}, {"c", 1e-6, 1e-6}};
     const std::string text = fusion_text(fusion, h200(), graph, times);
     EXPECT_THAT(text, HasSubstr("2.00× predicted, 4.00× measured"));
+    EXPECT_THAT(text, Not(HasSubstr("settled")));
     EXPECT_THROW(fusion_text(fusion, h200(), graph, std::span(times).first(2)), Error);
+}
+
+TEST(FusionReport, SaysWhichStepHasNoSettledTime) {
+    const Fusion fusion = fusion_of(parse_shape("op=add+relu,n=64x64"));
+    std::vector<FusionTime> times{{"a", 1e-6, 2e-6}, {"b", 1e-6}, {"c", 1e-6, 1e-6}};
+    times[1].unsettled = true;
+    const std::string text = fusion_text(fusion, h200(), graph, times);
+    EXPECT_THAT(text, HasSubstr("no measured time of relu settled"));
+    EXPECT_THAT(text, Not(HasSubstr("× measured")));
 }
 
 }  // namespace

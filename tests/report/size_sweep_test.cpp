@@ -82,6 +82,21 @@ TEST(SizeSweep, HasTheExpectedTime) {
     EXPECT_THAT(text, HasSubstr(format_seconds(prediction.expected_seconds)));
 }
 
+// A kernel that was named is asked in the place of the API's choice.
+TEST(SizeSweep, FollowsTheKernelThatWasNamed) {
+    const Device device = datasheet_device("h200");
+    const auto sweep = [&](const std::string& kernel) {
+        return size_sweep_text("h=16,d=128,k=4096", DType::bf16, parse_size_range("q=4096:8192"),
+                               device, graph, {}, kernel);
+    };
+    EXPECT_THAT(sweep(""), HasSubstr("prefill_sm90"));
+    EXPECT_THAT(sweep("simt"),
+                testing::AllOf(HasSubstr("simt"), testing::Not(HasSubstr("prefill_sm90"))));
+    for (const char* wrong : {"nosuch", "cpu_flash"}) {
+        EXPECT_THROW(sweep(wrong), Error) << wrong;
+    }
+}
+
 TEST(SizeSweep, RefusesAFieldThatTheShapeHasAlready) {
     const Device device = datasheet_device("h200");
     EXPECT_THROW(size_sweep_text("op=linear,m=1,n=4,k=4", DType::bf16, parse_size_range("m=1:4"),

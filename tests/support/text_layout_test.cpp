@@ -168,6 +168,20 @@ TEST(TextTable, BreaksTheWidestTextWhereNothingElseHelps) {
 }
 
 // However narrow, it ends, and no row is lost.
+// A terminal gives them two columns, and none to an accent of its own.
+TEST(TextTable, CountsColumnsOfWideCharacters) {
+    EXPECT_EQ(text_width("行列"), 4U);
+    EXPECT_EQ(text_width("e\u0301µ×"), 3U);
+    EXPECT_EQ(text_width("🚀"), 2U);
+    TextTable table("name | >time");
+    table.add({"行列積", "1 s"});
+    table.add({"matmul", "2 s"});
+    EXPECT_THAT(table.str(), testing::HasSubstr("\n行列積   1 s\nmatmul   2 s\n"));
+    EXPECT_EQ(broken_lines("行列積の時間", 5), (std::vector<std::string>{"行列", "積の", "時間"}));
+    EXPECT_EQ(broken_lines("行列", 1), (std::vector<std::string>{"行", "列"}))
+        << "one character a line where none fits";
+}
+
 TEST(TextTable, EndsAtAnyWidth) {
     for (std::size_t columns = 1; columns < 70; ++columns) {
         const std::string text = measured().str({.columns = columns});

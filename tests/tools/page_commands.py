@@ -311,7 +311,9 @@ class Machine:
         prefix = Path(self.folder, "installed")
         return failure(["cmake", "--install", str(Path(self.arguments.build).resolve()), "--prefix", str(prefix), "--component", "raceline"],
                        self.folder, self.environment) or \
-            failure(["cmake", "-S", str(project), "-B", str(project / "build"), f"-DCMAKE_PREFIX_PATH={prefix}"],
+            failure(["cmake", "-S", str(project), "-B", str(project / "build"), f"-DCMAKE_PREFIX_PATH={prefix}",
+                     # What only the program needs, a user of the library need not have.
+                     "-DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON"],
                     self.folder, self.environment)
 
     def other_in_a_sentence(self, said: str) -> str:

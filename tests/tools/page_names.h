@@ -5,3 +5,5 @@
 #include <stdlib.h>
 
 extern int our_call, their_call;
+extern void *x, *weight, *y, *x_host, *weight_host, *y_host, *stream, *scratch;
+extern size_t scratch_bytes;
