@@ -11,6 +11,7 @@
 #include "point_file.hpp"
 #include "support/nearest.hpp"
 #include "usage.hpp"
+#include "workload/shape_grammar.hpp"
 
 namespace raceline::cli {
 namespace {
@@ -39,8 +40,7 @@ void add_operations(CLI::App& command, Options& o) {
             "--op",
             [&o](const std::vector<std::string>& operations) {
                 for (const std::string& operation : operations) {
-                    const bool named = same_word(operation.substr(0, 3), "op=");
-                    o.shapes.push_back((named ? "" : "op=") + operation);
+                    o.shapes.push_back(operation_shape(operation));
                 }
             },
             "another operation than attention, with its sizes, as in "

@@ -207,13 +207,19 @@ Offers shapes_of(const UnfinishedLine& line) {
 }
 
 Offers operations_of(const UnfinishedLine& line) {
+    const std::string shape = operation_shape(line.word);
+    const std::size_t added = shape.size() - line.word.size();  // 0 behind an op= of the user's
     if (line.word.find(',') == std::string::npos) {
-        return named_operations(line.word);
+        constexpr std::size_t op = 3;
+        Offers words = named_operations(shape.substr(op));
+        for (Offer& word : words) {
+            word.text.insert(0, line.word.substr(0, op - added));
+        }
+        return words;
     }
-    constexpr std::string_view op = "op=";
-    Offers words = continuations(std::string(op) + line.word);
+    Offers words = continuations(shape);
     for (Offer& word : words) {
-        word.text.erase(0, op.size());
+        word.text.erase(0, added);
     }
     return words;
 }
@@ -223,7 +229,8 @@ Offers ranges_of(const UnfinishedLine& line) {
     constexpr std::array<std::string_view, 7> sizes_of_attention{"b", "h",    "q",     "k",
                                                                  "d", "page", "window"};
     const std::string named = line.value_of("--op");
-    const std::string shape = named.empty() ? line.value_of("--shape") : "op=" + named;
+    const std::string shape =
+        named.empty() ? std::string(line.value_of("--shape")) : operation_shape(named);
     if (line.word.find('=') != std::string::npos || shape.empty()) {
         return {};
     }

@@ -43,7 +43,8 @@ bool is_operation(const std::string& name) {
 Fusion fusion_of(const Options& options) {
     require(options.suite.empty() && options.shapes.empty(), Status::invalid_argument,
             "--fuse names its own shapes: leave out --suite and --shape");
-    const std::string name = options.fuse.substr(0, options.fuse.find(','));
+    const std::string shape = operation_shape(options.fuse);
+    const std::string name = shape.substr(3, shape.find(',') - 3);  // behind op=
     // Before its sizes are asked for: with them it would be refused all the same.
     const bool one_step = name.find('+') == std::string::npos && !same_word(name, Workload{}.op) &&
                           is_operation(name);
@@ -52,7 +53,7 @@ Fusion fusion_of(const Options& options) {
             "add+rmsnorm,n=8192x4096, or is attention; one alone is --op {0}",
             name);
     const DType dtype = options.dtype.empty() ? DType::bf16 : parse_dtype(options.dtype);
-    return raceline::fusion_of(parse_shape("op=" + options.fuse, dtype));
+    return raceline::fusion_of(parse_shape(shape, dtype));
 }
 
 Options with_parts(const Options& options, const Fusion& fusion) {

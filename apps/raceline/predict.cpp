@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 
 #include "cases.hpp"
@@ -16,6 +17,7 @@
 #include "report/size_sweep.hpp"
 #include "selection.hpp"
 #include "support/check.hpp"
+#include "support/nearest.hpp"
 #include "terminal.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -206,10 +208,10 @@ void print_fusion(const Options& options, const Device& device, const Fusion& fu
 
 // Of options that a table of the API's choices cannot follow, the first that was given, or "".
 std::string choice_of_user(const Options& options) {
-    return !options.tile.empty()  ? "--tile"
-           : options.uncalibrated ? "--uncalibrated"
-           : options.explain      ? "--explain"
-                                  : "";
+    return !options.tile.empty() && !same_word(options.tile, "best") ? "--tile"
+           : options.uncalibrated                                    ? "--uncalibrated"
+           : options.explain                                         ? "--explain"
+                                                                     : "";
 }
 
 int run_size_sweep(const Options& options, const Device& device) {
@@ -220,8 +222,9 @@ int run_size_sweep(const Options& options, const Device& device) {
     const std::string other = options.verbose ? "-v" : choice_of_user(options);
     require(other.empty(), Status::invalid_argument,
             "--over prints one line a size: with {} name each size by --shape", other);
-    require(options.kernels.size() <= 1, Status::invalid_argument,
-            "--over takes one --kernel, and {} were given", options.kernels.size());
+    const std::set<std::string> kernels(options.kernels.begin(), options.kernels.end());
+    require(kernels.size() <= 1, Status::invalid_argument,
+            "--over takes one --kernel, and {} were given", kernels.size());
     const DType dtype = options.dtype.empty() ? DType::bf16 : parse_dtype(options.dtype);
     fmt::print("{}", size_sweep_text(options.shapes.front(), dtype, parse_size_range(options.over),
                                      device, launch_case(options, device), stdout_style(options),

@@ -269,9 +269,12 @@ std::string list_of(const std::vector<Workload>& workloads) {
 }
 
 // Those that the file has, and those that no kernel could run, which say so.
+// `named`: the user named problems, of which none may be missing. Else what no kernel and tile of
+// today answers is left out.
 std::vector<Case> answered(const std::vector<Case>& asked, const Options& options,
-                           const Backend& file) {
+                           const Backend& file, bool named) {
     std::vector<Case> kept;
+    std::size_t from_file = 0;
     std::map<std::pair<std::string, std::string>, bool> found;  // by problem and named kernel
     for (const Case& one : asked) {
         if (!why_not(*one.kernel, one.workload, file.device()).empty()) {
@@ -282,14 +285,30 @@ std::vector<Case> answered(const std::vector<Case>& asked, const Options& option
         bool& any = found[{format_shape(one.workload), kernel}];
         if (file.holds(*one.kernel, one.tile, one.workload, one.options)) {
             kept.push_back(one);
+            ++from_file;
             any = true;
         }
     }
+    const std::string path = replayed_file(options.device);
+    constexpr std::string_view of_today =
+        "no kernel and tile of today, with these threads, launch path and caches";
+    if (!named) {
+        require(from_file > 0, Status::invalid_argument, "{} has cases of {}", path, of_today);
+        if (from_file < file.case_count()) {
+            say("{} of the {} cases in {} are left out: they are of {}",
+                file.case_count() - from_file, file.case_count(), path, of_today);
+        }
+        return kept;
+    }
     for (const auto& [what, any] : found) {
         const auto& [shape, kernel] = what;
+        const std::string by = kernel.empty() ? "" : " by " + kernel;
+        const bool has = std::ranges::any_of(
+            file.workloads(), [&](const Workload& one) { return format_shape(one) == shape; });
+        require(any || !has, Status::invalid_argument, "{} has {}, but{} of {}", path, shape, by,
+                of_today);
         require(any, Status::invalid_argument,
-                "{} holds no measurement of {}{}{}; it has measurements of {}",
-                replayed_file(options.device), shape, kernel.empty() ? "" : " by ", kernel,
+                "{} holds no measurement of {}{}; it has measurements of {}", path, shape, by,
                 list_of(file.workloads()));
     }
     return kept;
@@ -303,12 +322,13 @@ std::vector<Case> select_cases(const Options& options, const Backend& backend) {
     }
     Options asked = options;
     asked.tile = options.tile.empty() ? "all" : options.tile;
-    if (options.suite.empty() && options.shapes.empty()) {
+    const bool named = !options.suite.empty() || !options.shapes.empty();
+    if (!named) {
         for (const Workload& workload : backend.workloads()) {
             asked.shapes.push_back(format_shape(workload));
         }
     }
-    return answered(select_cases(asked, backend.device()), options, backend);
+    return answered(select_cases(asked, backend.device()), options, backend, named);
 }
 
 }  // namespace raceline::cli

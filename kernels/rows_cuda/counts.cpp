@@ -158,6 +158,11 @@ Amounts amounts_of_passes(const RowProgram& program, const Reading& reading) {
 /// held, wide: it reads the steps (read_flat.cuh, step_rows.cuh, read_rows.cuh).
 enum class Way { compiled, kept, flat, held, wide };
 
+KeptLayout kept_layout_of(const RowProgram& program, const Workload& w, const Device& device) {
+    return kept_layout(program, w.extent(grid_rows), w.extent(grid_width) * element_bytes(w),
+                       device);
+}
+
 Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout,
            const Device& device) {
     const bool together = layout.pieces > 1 && has_reductions(program);
@@ -165,7 +170,7 @@ Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout
         if (!together) {
             return Way::compiled;
         }
-        if (kept_layout(program, w.extent(grid_width) * element_bytes(w), device).cluster > 0) {
+        if (kept_layout_of(program, w, device).cluster > 0) {
             return Way::kept;
         }
     }
@@ -347,9 +352,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
     const Way way = way_of(program, w, layout, device);
     if (way == Way::kept) {
-        return counts_kept(program, w,
-                           kept_layout(program, w.extent(grid_width) * element_bytes(w), device),
-                           device);
+        return counts_kept(program, w, kept_layout_of(program, w, device), device);
     }
     const bool compiled = way == Way::compiled;
     const bool stays = way == Way::wide;  // its CTAs take row after row

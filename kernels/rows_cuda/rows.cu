@@ -40,7 +40,7 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* /*w
     }
     if (tile == wide_rows_index && p.layout.pieces > 1 && p.access == Access::whole &&
         compiled_index(p.program) < compiled_programs.size()) {
-        p.kept = kept_layout(p.program, args.extents[1] * bytes, device);
+        p.kept = kept_layout(p.program, args.extents[0], args.extents[1] * bytes, device);
     }
     const int units = std::max(1, device.units);
     switch (args.dtype) {

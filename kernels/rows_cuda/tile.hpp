@@ -118,15 +118,15 @@ struct KeptLayout {
     int threads = 512;  ///< of a CTA
     bool stays = true;  ///< it takes row after row
 };
-/// A small CTA for each row, where an SM has room for four. Such CTAs begin in the order of the
-/// rows, so that what all SMs read at a time lies close together: where four stay and take row
-/// after row, rows of 32 KB of an RMS norm take 285 us in the place of 267
+/// A small CTA for each row, where an SM has room for four and all SMs have as many. Such CTAs
+/// begin in the order of the rows, so that what all SMs read at a time lies close together: where
+/// four stay and take row after row, rows of 32 KB of an RMS norm take 285 us in the place of 267
 /// (receipts/h200/logs/2026-11-30-rows-small.txt). Else one or two larger ones where an SM has room
 /// for two, which stay, so that one of another row reads while one waits or writes. Else the fewest
 /// that hold the row, since barriers of larger clusters cost more than a second CTA an SM gains;
 /// but sixteen in the place of eight where a device has them: a tenth faster in one case, level in
 /// another (receipts/h200/logs/2026-11-29-rows-clusters.txt).
-inline KeptLayout kept_layout(const RowProgram& program, std::int64_t row_bytes,
+inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std::int64_t row_bytes,
                               const Device& device) {
     if (!has_kept_code(program)) {
         return {};
@@ -140,7 +140,8 @@ inline KeptLayout kept_layout(const RowProgram& program, std::int64_t row_bytes,
                (residents == 1 || residents * (bytes + reserved) <= device.smem_bytes_per_unit);
     };
     const auto [few, many] = kept_threads;
-    if (serves(1, kept_threads_of_sm / few)) {
+    const std::int64_t fill = std::int64_t{kept_threads_of_sm} / few * std::max(1, device.units);
+    if (rows >= fill && serves(1, kept_threads_of_sm / few)) {
         return {1, kept_threads_of_sm / few, few, false};
     }
     const int two = kept_threads_of_sm / many;

@@ -38,6 +38,8 @@ public:
     [[nodiscard]] virtual const Device& device() const = 0;
     /// Of a backend that answers from a file: the problems that it has, each once. Else none.
     [[nodiscard]] virtual std::vector<Workload> workloads() const { return {}; }
+    /// And its cases: problems by kernel, tile, threads, launch path and caches.
+    [[nodiscard]] virtual std::size_t case_count() const { return 0; }
     /// Whether it can answer for this case.
     [[nodiscard]] virtual bool holds(const Kernel& /*kernel*/, int /*tile*/,
                                      const Workload& /*workload*/,

@@ -29,9 +29,15 @@ Device device_of_file(const DeviceName& name, const Json& state) {
     apply_committed_rates(device);
     if (state.is_object() && text_member(state, "id") == name.id) {
         Json whole = device_state_to_json(device);
-        whole.update(state);
+        whole.update(state, true);  // older rows lack members of parts, too
         device = device_state_from_json(whole);
         device.live = false;  // wherever it is, it is not what answers
+        for (auto& [rate_id, rate] : device.rates) {
+            constexpr std::string_view here = "probe here";
+            if (rate.source.starts_with(here)) {
+                rate.source = "probe of that machine" + rate.source.substr(here.size());
+            }
+        }
     }
     return device;
 }
@@ -76,6 +82,7 @@ public:
     [[nodiscard]] const Device& device() const override { return device_; }
 
     [[nodiscard]] std::vector<Workload> workloads() const override { return workloads_; }
+    [[nodiscard]] std::size_t case_count() const override { return rows_.size(); }
     [[nodiscard]] bool holds(const Kernel& kernel, int tile, const Workload& workload,
                              const CaseOptions& options) const override {
         return find(kernel, tile, workload, options) != nullptr;

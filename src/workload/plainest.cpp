@@ -66,7 +66,8 @@ Workload canonical(Workload workload) {
     if (workload.scale) {
         const double given = *workload.scale;
         workload.scale.reset();
-        if (workload.scale_value() != given) {
+        // Callers round 1 / sqrt(d) in ways that differ in the last place; kernels take a float.
+        if (static_cast<float>(workload.scale_value()) != static_cast<float>(given)) {
             workload.scale = given;
         }
     }

@@ -433,4 +433,10 @@ DType parse_cache_dtype(std::string_view text) {
     refuse_type("kv", text, true);
 }
 
+std::string operation_shape(std::string_view text) {
+    constexpr std::string_view op = "op=";
+    const bool named = same_word(text.substr(0, op.size()), op);
+    return std::string(op) + std::string(named ? text.substr(op.size()) : text);
+}
+
 }  // namespace raceline

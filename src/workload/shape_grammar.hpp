@@ -46,6 +46,9 @@ Workload parse_shape(std::string_view text, DType fallback_dtype = DType::bf16);
 /// Text that parses back to the same workload, in its canonical form (plainest.hpp): h, q, k, d and
 /// dtype always, the rest only where it is not the default.
 std::string format_shape(const Workload& workload);
+/// "op=rmsnorm,n=8192x4096" of "rmsnorm,n=8192x4096", which may have its `op=` already, in any
+/// case: an operation's shape as options name it.
+std::string operation_shape(std::string_view text);
 
 /// A type by its name or one of its aliases, in capital letters or small ones; nothing if there is
 /// none.

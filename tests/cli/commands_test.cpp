@@ -240,6 +240,26 @@ TEST_F(Cli, replay_answers_from_a_receipt) {
     }
 }
 
+// Kernels lose tiles, and rows of devices have gained members, since these were written.
+TEST_F(Cli, replay_answers_from_old_receipts_what_kernels_of_today_can) {
+    const std::string folder = RACELINE_SOURCE_DIR "/receipts/h100-sxm/";
+    const std::string operations =
+        folder + "2026-11-25-operations-3085801575-b7ed9866ad96.jsonl.gz";
+    const Outcome own = box.run("check --device replay:" + operations + " --receipts own.jsonl");
+    EXPECT_EQ(own.exit, 0) << own.err;
+    EXPECT_THAT(own.err, AllOf(HasSubstr("cases in"), HasSubstr("are left out"),
+                               HasSubstr("no kernel and tile of today")));
+    EXPECT_THAT(own.out, HasSubstr("pass"));
+    const Outcome named = box.run("check --device replay:" + operations +
+                                  " --shape op=exp,n=2258x1024,dtype=fp16 --receipts own.jsonl");
+    EXPECT_EQ(named.exit, 2);
+    EXPECT_THAT(named.err, AllOf(HasSubstr("has op=exp,n=2258x1024,dtype=fp16, but of no kernel"),
+                                 Not(HasSubstr("holds no measurement"))));
+    const Outcome older = box.run("predict --shape h=8,q=64,k=64,d=64 --device replay:" + folder +
+                                  "2026-11-23-prefill_sm90-training-16k-be8691d8caad.jsonl.gz");
+    EXPECT_EQ(older.exit, 0) << older.err;
+}
+
 // Its clocks, caches and rates, not those of the datasheet's machine.
 TEST_F(Cli, replay_predicts_for_the_device_of_the_file) {
     ASSERT_EQ(box.run(std::string("bench --receipts r.jsonl ") + tiny).exit, 0);

@@ -187,6 +187,10 @@ TEST(Completion, goes_on_with_the_fields_of_an_operation) {
     EXPECT_THAT(offered("raceline predict --op linear,m=4,dtype=b"),
                 ElementsAre("linear,m=4,dtype=bf16"));
     EXPECT_THAT(offered("raceline predict --op linear,pass=f"), ElementsAre("linear,pass=forward"));
+    EXPECT_THAT(offered("raceline predict --op op=lin"), ElementsAre("op=linear"));
+    EXPECT_THAT(offered("raceline predict --op op=linear,m=4,dtype=b"),
+                ElementsAre("op=linear,m=4,dtype=bf16"));
+    EXPECT_THAT(offered("raceline predict --op op=linear,n=4,k=4 --over m"), ElementsAre("m="));
     EXPECT_THAT(offered("raceline predict --shape op=lin"), ElementsAre("op=linear"));
     EXPECT_THAT(offered("raceline predict --op no_such_operation,"), IsEmpty());
     for (const OperationRecord* operation : all_operations()) {

@@ -201,10 +201,11 @@ TEST_F(Mistakes, one_line_says_what_was_meant) {
     refused(over + "--kernel nosuch", "kernel 'nosuch' does not exist");
     refused(over + "--kernel cpu_flash", "it runs on CPUs");
     refused(over + "--kernel simt --kernel prefill_mma", "--over takes one --kernel, and 2 were");
-    for (const char* option : {"--uncalibrated", "--explain", "-v", "--tile best"}) {
+    for (const char* option : {"--uncalibrated", "--explain", "-v", "--tile keys=16"}) {
         refused(over + option, "--over prints one line a size: with -");
     }
-    for (const char* option : {"--kernel simt", "--uncalibrated", "--explain", "--tile best"}) {
+    EXPECT_EQ(box.run(over + "--kernel simt --kernel simt --tile best").exit, 0);
+    for (const char* option : {"--kernel simt", "--uncalibrated", "--explain", "--tile chunks=1"}) {
         refused(std::string("predict --device h200 --fuse add+rmsnorm,n=4x4 ") + option,
                 "--fuse prints what a call would run of each step: with --");
     }

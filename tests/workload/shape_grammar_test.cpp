@@ -108,6 +108,9 @@ TEST(ShapeGrammar, WordsThatChangeNothingAreDropped) {
     const std::string plain = "h=8,q=64,k=128,d=64,dtype=bf16";
     EXPECT_EQ(format_shape(parse_shape(plain + ",scale=0.125")), plain);
     EXPECT_EQ(format_shape(parse_shape(plain + ",scale=0.1251")), plain + ",scale=0.1251");
+    // 128^-0.5 as Python rounds it: the last place is another than that of 1 / sqrt(128).
+    EXPECT_EQ(format_shape(parse_shape("h=8,q=64,k=128,d=128,scale=0.08838834764831845")),
+              "h=8,q=64,k=128,d=128,dtype=bf16");
     EXPECT_EQ(format_shape(parse_shape(plain + ",window=inf:inf")), plain);
     EXPECT_EQ(format_shape(parse_shape(plain + ",causal,window=inf:4")), plain + ",causal");
     for (const char* right : {"", ":0", ":4", ":inf"}) {
