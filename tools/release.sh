@@ -82,10 +82,10 @@ print("Python:", raceline.__version__, raceline.attention(q, k, v, causal=True).
     [ "$1" != cpu ] || as_readme_says "$1"
 }
 
-# as_readme_says NAME: README's `pip install .`, as it stands there, in a fresh environment that is active. What
+# as_readme_says NAME: README's `pip install . numpy`, as it stands there, in a fresh environment that is active. What
 # the wheel of that name compiled is taken; all else is as at a reader who has no CUDA.
 as_readme_says() {
-    install='pip install .'
+    install='pip install . numpy'
     grep -qF "\`$install\`" README.md || { echo "release: README.md no longer says: $install" >&2; exit 1; }
     say "README's $install, in a fresh virtual environment"
     "$python" -m venv "$scratch/readme"
