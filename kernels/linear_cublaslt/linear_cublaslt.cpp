@@ -101,10 +101,13 @@ constexpr auto most_rows =
 constexpr auto most_results =
     256 * static_cast<std::int64_t>(counted(156, "192x208 is the largest of its kernels' names"));
 constexpr std::int64_t most_waves = 4;
-// Of k, that a part has at least: grids under a profiler show 4096 in six parts, 2048 in two, and
-// 1024 never split (receipts of operations suites up to 5b6fd55 on an H200).
-constexpr auto columns_of_part =
-    static_cast<std::int64_t>(counted(640, "grids of its kernels on an H200"));
+// Of k, that a part has at least.
+constexpr Constant columns_of_part =
+    calibrated("linear_cublaslt.columns_of_part", 640,
+               "between profiled grids on an H200, operations suites up to 5b6fd55: 4096 in six "
+               "parts, 2048 in "
+               "two, 1024 never split; two of these cases had been judged `tail`",
+               64, "a part of one step");
 
 std::int64_t tiles(const Sizes& s, const Shape& tile) {
     return divide_up(s.m, tile.rows) * divide_up(s.n, tile.columns);
@@ -112,8 +115,9 @@ std::int64_t tiles(const Sizes& s, const Shape& tile) {
 
 std::int64_t splits_of(std::int64_t outputs, std::int64_t k, std::int64_t units) {
     // Where tiles are few, k is split among the units that are left, if that is worth another sum.
-    const std::int64_t most = std::max<std::int64_t>(1, k / columns_of_part);
-    return std::clamp<std::int64_t>(units / std::max<std::int64_t>(1, outputs), 1, most);
+    const auto most = static_cast<std::int64_t>(static_cast<double>(k) / columns_of_part);
+    return std::clamp<std::int64_t>(units / std::max<std::int64_t>(1, outputs), 1,
+                                    std::max<std::int64_t>(1, most));
 }
 
 bool on_hopper(std::string_view engine) {
