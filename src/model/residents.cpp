@@ -17,9 +17,10 @@ constexpr Constant siblings_in_line = calibrated(
     "ladder at hand: receipts/h200/2026-11-21-ladder-12c3875edbd2 and receipts/index.jsonl",
     0, "warps of one CTA meet by chance, as those of different ones do");
 
-// Rounds of the iteration for the queues, and the change of a round, relative, that ends it.
+// Rounds of the iteration for the queues, and the change of a round, relative, that ends it: far
+// under what any time is known to. Rounds are a fifth of what a short prediction costs.
 constexpr int most_rounds = 256;
-constexpr double settled = 1e-10;
+constexpr double settled = 1e-6;
 
 // One repeat of a step, as a warp sees it.
 struct WarpStep {
@@ -87,6 +88,7 @@ double waiting(const LaunchCosts& costs, const WarpStep& step, std::size_t i, do
 
 double warps_in_line_seconds(const LaunchCosts& costs, std::int64_t units, std::int64_t residents) {
     std::vector<WarpStep> steps;
+    steps.reserve(costs.steps.size());
     double total = 0;
     for (const StepCosts& step : costs.steps) {
         steps.push_back(warp_step(costs, step, units));

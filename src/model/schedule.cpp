@@ -81,7 +81,8 @@ Layout layout_of(const Device& device, const Counts& counts, const LaunchCase& h
             .balanced_order = counts.balanced_order};
 }
 
-// The share of a schedule in which a unit, on average, holds no CTA. CTAs go to empty units first.
+// The share of a schedule in which a unit, on average, holds no CTA, if all begin at once. CTAs go
+// to empty units first.
 double idle_share(const Layout& layout) {
     const auto units = static_cast<double>(layout.units);
     const auto filled = [&](std::int64_t ctas) {
@@ -96,6 +97,14 @@ double idle_share(const Layout& layout) {
     return (1 - filled(layout.ctas - before_last * layout.slots)) / (whole + 1);
 }
 
+// Seconds in which a unit, on average, holds no CTA. Those that are given one begin one after
+// another, and each is empty for about as long as a CTA takes to start (`start`, seconds): in 45
+// profiled grids, SMs that had work until the end held no CTA for 0.1 to 0.3 us.
+double idle_seconds(const Layout& layout, double start, double seconds) {
+    const double empty = idle_share(layout);
+    return empty * seconds + (1 - empty) * std::min(seconds, start);
+}
+
 // Latency is what the schedule takes longer than if every load were there when it is needed.
 // Returns the launch's seconds, floors left out.
 double add_launch(const Device& device, const Counts& counts, const LaunchCase& how,
@@ -104,7 +113,8 @@ double add_launch(const Device& device, const Counts& counts, const LaunchCase& 
     const Layout layout = layout_of(device, counts, how);
     const ScheduleTime busy = schedule_time(costs, layout, false);
     const ScheduleTime real = schedule_time(costs, layout, true);
-    terms.add("launch.cta", busy.waves * known_seconds(device, "floor.cta"));
+    const double start = known_seconds(device, "floor.cta");
+    terms.add("launch.cta", busy.waves * start);
     for (std::size_t i = 0; i < costs.resources; ++i) {
         terms.add(costs.names[i], busy.by_resource[i]);
     }
@@ -116,14 +126,14 @@ double add_launch(const Device& device, const Counts& counts, const LaunchCase& 
         terms.clock = costs.clock;
     }
     terms.scheduled += seconds;
-    terms.idle += seconds * idle_share(layout);
+    terms.idle += idle_seconds(layout, start, seconds);
     return seconds;
 }
 
 // A resource limits if it decides for most of the time behind the launch; else what is waited for
 // does, if that is most of the rest. The parts of launching count as one, and limit if they take
-// longer than the resource. What is waited for is the tail where units
-// hold no CTA for so long that counters would say so, else latency.
+// longer than the resource. What is waited for is the tail where units hold no CTA for so long that
+// counters would say so, else latency.
 std::string_view limiter_of(const Terms& terms) {
     struct Largest {
         std::string_view name = "launch";

@@ -184,7 +184,7 @@ constexpr std::array definitions{
     Definition{"src/model/error_band.cpp", "0.05", "a band holds nine of ten"},
     Definition{"src/model/error_band.hpp", "20", "fewer errors give no band"},
     Definition{"src/model/occupancy.cpp", "80", "a compute capability"},
-    Definition{"src/model/residents.cpp", "1e-10", "the change that ends an iteration"},
+    Definition{"src/model/residents.cpp", "1e-6", "the change that ends an iteration"},
     Definition{"src/model/work_point.cpp", "1.1", "a tenth more"},
     Definition{"src/model/work_point.cpp", "0.03", "what counts as at the roof"},
 };

@@ -128,16 +128,19 @@ TEST(Waves, UnitsWithoutACtaAreTail) {
 // What is waited for goes by whether units hold a CTA, as counters see it: of a chain of waits in
 // few CTAs more of them would help, whatever each of them waits for.
 TEST(Waves, WaitingIsTailWhereMostUnitsAreEmpty) {
-    const auto limiter_of = [](std::int64_t ctas, double imbalance) {
+    const auto limiter_of = [](std::int64_t ctas, double imbalance, double start = 0) {
         Counts counts = equal_ctas({{"flop.fma.fp32", 1e3}}, ctas);
         counts.imbalance = imbalance;
         counts.steps = {{"chain", 1, {{"flop.fma.fp32", 1e3}}, "latency.dram"}};
         Device device = gpu10();
         device.rates["latency.dram"].value = 10 * us;
+        device.rates["floor.cta"].value = start;
         return predict_one(device, counts).limiter;
     };
     EXPECT_EQ(limiter_of(5, 1), "tail");
     EXPECT_EQ(limiter_of(7, 1), "latency") << "three of ten are empty";
+    EXPECT_EQ(limiter_of(7, 1, 1 * us), "latency") << "and seven for a tenth of the time";
+    EXPECT_EQ(limiter_of(7, 1, 2 * us), "tail") << "seven are empty for a fifth of the time";
     EXPECT_EQ(limiter_of(10, 1), "latency");
     EXPECT_EQ(limiter_of(10, 2), "tail") << "on average they are done at half of the time";
     // Slots for 4 on each unit: 41 CTAs are a full wave and one of a single unit.
