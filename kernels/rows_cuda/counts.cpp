@@ -154,7 +154,8 @@ Amounts amounts_of_passes(const RowProgram& program, const Reading& reading) {
     return {sum.slots / passes, sum.specials / passes};
 }
 
-/// Which code runs a call. compiled, kept: it knows the chain (held_rows.cuh, kept_rows.cuh). flat,
+/// Which code runs a call. compiled, kept: it knows the chain (held_rows.cuh and raw_rows.cuh,
+/// kept_rows.cuh). flat,
 /// held, wide: it reads the steps (read_flat.cuh, step_rows.cuh, read_rows.cuh).
 enum class Way { compiled, kept, flat, held, wide };
 
@@ -241,6 +242,11 @@ Amounts amounts_on(Way way, const RowProgram& program, const Workload& w, const 
                           way == Way::compiled ? 0
                           : way == Way::flat   ? slots_of_step
                                                : slots_of_step_of_rows};
+    if (way == Way::compiled && recomputes_rows(program, tile)) {
+        const Amounts of_pass = amounts_of_passes(program, reading);
+        const auto passes = static_cast<double>(reductions_of(program)) + 1;
+        return {of_pass.slots * passes, of_pass.specials * passes};
+    }
     if (way != Way::wide) {
         return amounts_of(program.steps(), reading, false);
     }
@@ -250,9 +256,9 @@ Amounts amounts_on(Way way, const RowProgram& program, const Workload& w, const 
 }
 
 /// What a row waits for behind its own chunks. Code that knows the chain asks for all at once, but
-/// for the angles of a single chunk, which were asked for, and in the two widest tiles for what is
-/// the same for all rows. Other code loads an operand in its step; of rows that are held those of
-/// other matrices were asked for.
+/// for the angles of a single chunk, which were asked for, and for what is the same for all rows in
+/// the two widest tiles and where elements are computed again. Other code loads an operand in its
+/// step; of rows that are held those of other matrices were asked for.
 void add_operand_waits(const RowProgram& program, const Tile& tile, Way way, double rows,
                        Counts& c) {
     const bool compiled = way == Way::compiled;
@@ -264,7 +270,8 @@ void add_operand_waits(const RowProgram& program, const Tile& tile, Way way, dou
         far += !compiled && (angles || (matrix && way != Way::held)) ? 1 : 0;
         const bool late = angles   ? compiled && !has_angles_ahead(program, tile.chunks)
                           : matrix ? way == Way::held
-                                   : vector && (!compiled || !holds_vectors(tile));
+                                   : vector && (!compiled || !holds_vectors(tile) ||
+                                                recomputes_rows(program, tile));
         near += late ? 1 : 0;
     }
     for (const auto& [times, latency] :

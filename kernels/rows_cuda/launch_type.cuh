@@ -8,6 +8,7 @@
 
 #include "kernels/rows_cuda/held_rows.cuh"
 #include "kernels/rows_cuda/kept_rows.cuh"
+#include "kernels/rows_cuda/raw_rows.cuh"
 #include "kernels/rows_cuda/read_flat.cuh"
 #include "kernels/rows_cuda/read_rows.cuh"
 #include "kernels/rows_cuda/step_rows.cuh"
@@ -68,8 +69,12 @@ void launch_held(const Params& p, void* stream) {
                              p.eps,
                              {}};
         std::copy_n(p.tensors, std::size(held.tensors), held.tensors);
-        enqueue("rows_cuda", held_rows<type, chain, index>,
-                LaunchShape{dim3(ctas), tile.threads, 0, stream}, held);
+        const LaunchShape shape{dim3(ctas), tile.threads, 0, stream};
+        if constexpr (recomputes_rows(compiled_programs[chain], tile)) {
+            enqueue("rows_cuda", raw_rows<type, chain, index>, shape, held);
+        } else {
+            enqueue("rows_cuda", held_rows<type, chain, index>, shape, held);
+        }
     }
 }
 
@@ -78,7 +83,7 @@ void launch_held(const Params& p, void* stream) {
 template <DType type, std::size_t chain>
 bool launch_kept(const Params& p, int units, void* stream) {
     constexpr RowProgram program = compiled_programs[chain];
-    if constexpr (has_kept_code(program)) {
+    if constexpr (reduces_one_matrix(program)) {
         const int cluster = p.kept.cluster;
         const std::int64_t row = p.layout.width * gpu::width_of<type>;
         KeptParams<program.result + 1> kept{p.layout.rows, p.layout.width, cluster, p.eps, {}};

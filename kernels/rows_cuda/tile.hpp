@@ -71,6 +71,8 @@ inline constexpr int wide_rows_index =
 /// Rows kept in shared memory (kept_rows.cuh): the bytes of a CTA beside its section of the row,
 /// the most CTAs that keep one together, and the CTAs of an SM that registers have room for.
 inline constexpr int most_kept_cluster = 16;
+/// Bytes of a row that the registers of a CTA hold while an SM has several.
+inline constexpr std::int64_t most_held_bytes = std::int64_t{16} * 512 * 4;
 inline constexpr std::int64_t kept_beside = (64 + 2 * most_kept_cluster) * sizeof(float);
 /// Threads of an SM, which have as many registers each: two CTAs of the tile that goes over wide
 /// rows, or four of half as many.
@@ -84,8 +86,9 @@ constexpr std::int64_t kept_bytes(std::int64_t row_bytes, int cluster) {
     return std::int64_t{16} * chunks_of_section(row_bytes / 16, cluster) + kept_beside;
 }
 
-/// Whether there is code that keeps rows of a program: of one matrix, which is reduced.
-constexpr bool has_kept_code(const RowProgram& program) {
+/// Whether a program takes one matrix alone, reduces it, and stores it once: its rows can be kept
+/// in shared memory.
+constexpr bool reduces_one_matrix(const RowProgram& program) {
     return has_reductions(program) && !has_rope(program) &&
            steps_before(program, program.size, takes_matrix) == 0 &&
            steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; }) == 0;
@@ -118,7 +121,10 @@ struct KeptLayout {
     int threads = 512;  ///< of a CTA
     bool stays = true;  ///< it takes row after row
 };
-/// A small CTA for each row, where an SM has room for four and all SMs have as many. Such CTAs
+/// Registers hold rows of up to 32 KB: an RMS norm of such rows in fp32 takes 258 us there, and 265
+/// kept; layer norms and softmaxes differ by up to 7 %
+/// (receipts/h200/logs/2026-11-30-rows-recomputed.txt). Of wider ones
+/// a small CTA keeps each, where an SM has room for four and all SMs have as many. Such CTAs
 /// begin in the order of the rows, so that what all SMs read at a time lies close together: where
 /// four stay and take row after row, rows of 32 KB of an RMS norm take 285 us in the place of 267
 /// (receipts/h200/logs/2026-11-30-rows-small.txt). Else one or two larger ones where an SM has room
@@ -128,7 +134,7 @@ struct KeptLayout {
 /// another (receipts/h200/logs/2026-11-29-rows-clusters.txt).
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std::int64_t row_bytes,
                               const Device& device) {
-    if (!has_kept_code(program)) {
+    if (!reduces_one_matrix(program) || row_bytes <= most_held_bytes) {
         return {};
     }
     const int has = device.compute_capability;
@@ -217,6 +223,16 @@ constexpr bool is_recomputed(const RowProgram& program, DType type, int i) {
            is_reduction(program.list[static_cast<std::size_t>(i)].op) &&
            steps_before(program, i, is_little) == i;
 }
+/// Whether a thread computes the elements again for each reduction and for the result, chunk by
+/// chunk, from the row as it was loaded, and loads what is the same for all rows where it is needed
+/// (raw_rows.cuh): of chains that reduce one matrix more than once, which hold it in fp32 for
+/// longest. Layer norms of 32 KB rows in bf16 take 262 us in the place of 439, softmaxes 259 of 282
+/// (receipts/h200/logs/2026-11-30-rows-recomputed.txt). Threads of fewer chunks have registers for
+/// both, and in short calls an operand that is asked for late is waited for.
+constexpr bool recomputes_rows(const RowProgram& program, const Tile& tile) {
+    return tile.chunks == 4 && tile.lanes >= 128 && reduces_one_matrix(program) &&
+           reductions_before(program, program.size) > 1;
+}
 constexpr int recomputed_reductions(const RowProgram& program, DType type) {
     int count = 0;
     for (int i = 0; i < program.size; ++i) {
@@ -247,6 +263,9 @@ struct ThreadsOfSm {
 constexpr int residents_of(const Tile& tile, const RowProgram& program) {
     if (!knows_rows(program)) {
         return ThreadsOfSm{2048, 1280, 768}.residents(tile);
+    }
+    if (recomputes_rows(program, tile)) {
+        return ThreadsOfSm{1536, 1536, 1536}.residents(tile);
     }
     if (is_light(program)) {
         return ThreadsOfSm{1536, 1536, 1280}.residents(tile);

@@ -308,6 +308,8 @@ Shapes edges_operations() {
             "op=rmsnorm,n=1x1,dtype=fp32",
             "op=softmax,n=3x513,dtype=fp32",
             "op=layernorm,n=9x1024,dtype=fp16",
+            "op=softmax,n=3x6152,dtype=fp32",
+            "op=layernorm,n=5x13000,dtype=bf16",
             "op=add+store+rmsnorm,n=7x129,dtype=bf16",
             "op=softmax+bias,n=2x8,dtype=bf16",
             "op=add+rmsnorm+softmax,n=3x40000,dtype=bf16",
