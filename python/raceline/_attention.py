@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _core
-from ._call import combine_inputs, decode_inputs, forward_inputs, run
+from . import _call, _core
+from ._call import combine_inputs, forward_inputs, run
 from ._tensors import is_torch, library_of
 
 _torch: Any = None
@@ -175,12 +175,10 @@ def decode(
             k_scale=k_scale, v_scale=v_scale, return_lse=return_lse, backend=backend,
             checked=checked, tree=tree, cu_seqlens_q=cu_seqlens_q, max_seqlen_q=max_seqlen_q,
         )
-    library = library_of("q", q)
-    given = decode_inputs(
+    return _call.decode(
         q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale, v_scale, causal,
-        window, scale, softcap, backend, checked, tree, cu_seqlens_q, max_seqlen_q,
+        window, scale, softcap, return_lse, backend, checked, tree, cu_seqlens_q, max_seqlen_q,
     )
-    return run(library, _core.DecodeCall, q, given, return_lse)
 
 
 def combine(

@@ -12,8 +12,8 @@ from typing import Any, Optional, Sequence
 
 import torch
 
-from . import _core
-from ._call import combine_inputs, decode_inputs, forward_inputs, run
+from . import _call, _core
+from ._call import combine_inputs, forward_inputs, run
 from ._table import kind_of
 from ._tensors import library_of
 
@@ -196,10 +196,9 @@ def _decode(
     checked: Optional[bool], tree: Optional[torch.Tensor] = None,
     cu_seqlens_q: Optional[torch.Tensor] = None, max_seqlen_q: Optional[int] = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    given = decode_inputs(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
-                          v_scale, causal, window, scale, softcap, backend, checked, tree, cu_seqlens_q,
-                          max_seqlen_q)
-    return _pair(run(library_of("q", q), _core.DecodeCall, q, given, return_lse), q)
+    return _pair(_call.decode(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
+                              v_scale, causal, window, scale, softcap, return_lse, backend, checked,
+                              tree, cu_seqlens_q, max_seqlen_q), q)
 
 
 @torch.library.custom_op("raceline::combine", mutates_args=())

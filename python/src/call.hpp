@@ -9,22 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "inputs.hpp"
 #include "raceline/raceline.hpp"
 #include "tensor.hpp"
 
 namespace raceline::python {
-
-/// What a Python function passed on: tensors as read_tensor takes them, options as they came.
-struct Inputs {
-    nb::dict given;
-    nb::object stream;  ///< None: host memory
-
-    /// None too for what was not given.
-    [[nodiscard]] nb::object at(const char* name) const;
-    [[nodiscard]] bool has(const char* name) const { return !at(name).is_none(); }
-    [[nodiscard]] Tensor tensor(const char* name) const;
-    [[nodiscard]] AttentionOptions options() const;
-};
 
 class Call {
 public:
@@ -33,7 +22,10 @@ public:
     Call& operator=(const Call&) = delete;
     virtual ~Call() = default;
 
-    [[nodiscard]] const std::vector<std::int64_t>& out_shape() const { return out_shape_; }
+    /// What the call was made of first: q, or the parts that are combined.
+    [[nodiscard]] const Tensor& first() const { return tensors_.front(); }
+    [[nodiscard]] const std::vector<std::int64_t>& out_sizes() const { return out_shape_; }
+    [[nodiscard]] nb::tuple out_shape() const;
     /// The output's shape without the head dimension.
     [[nodiscard]] nb::tuple lse_shape() const;
     /// Bytes of workspace that `run` wants; on a CPU it brings its own.
