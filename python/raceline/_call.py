@@ -7,7 +7,7 @@ from typing import Any, Mapping
 
 from . import _core
 from ._table import kind_of
-from ._tensors import Library, library_of, view
+from ._tensors import Library, view
 
 
 def _views(**tensors: Any) -> dict[str, Any]:
@@ -48,26 +48,6 @@ def decode_inputs(
         "max_seqlen": max_seqlen, "max_seqlen_q": max_seqlen_q, "causal": causal, "window": window,
         "scale": scale, "softcap": softcap, "backend": backend, "checked": checked,
     }
-
-
-def decode(
-    q: Any, k_cache: Any, v_cache: Any, block_table: Any, seqlens: Any, max_seqlen: Any, sinks: Any,
-    k_scale: Any, v_scale: Any, causal: Any, window: Any, scale: Any, softcap: Any, return_lse: Any,
-    backend: Any, checked: Any, tree: Any, cu_seqlens_q: Any, max_seqlen_q: Any,
-) -> Any:
-    """Decodes: in the extension alone where it can (python/src/direct_call.hpp), else step by step,
-    with the same answers and errors."""
-    done = _core.decode(
-        return_lse, q, k_cache, v_cache, block_table, seqlens, sinks, k_scale, v_scale, tree,
-        cu_seqlens_q, causal, window, scale, softcap, backend, checked, max_seqlen, max_seqlen_q,
-    )
-    if done is not None:
-        return done
-    given = decode_inputs(
-        q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale, v_scale, causal,
-        window, scale, softcap, backend, checked, tree, cu_seqlens_q, max_seqlen_q,
-    )
-    return run(library_of("q", q), _core.DecodeCall, q, given, return_lse)
 
 
 def combine_inputs(out_parts: Any, lse_parts: Any, sinks: Any) -> dict[str, Any]:

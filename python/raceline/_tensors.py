@@ -219,6 +219,7 @@ class _Torch(Library):
         if self.free is None:
             self.allocate = None
         self.empty_like = torch.empty_like
+        self.is_grad_enabled = torch.is_grad_enabled
         _core.call_directly_with(self)
 
     def view(self, name: str, x: Any) -> Any:

@@ -12,8 +12,8 @@ from typing import Any, Optional, Sequence
 
 import torch
 
-from . import _call, _core
-from ._call import combine_inputs, forward_inputs, run
+from . import _core
+from ._call import combine_inputs, decode_inputs, forward_inputs, run
 from ._table import kind_of
 from ._tensors import library_of
 
@@ -85,8 +85,9 @@ def check_dtype(dtype: Any) -> None:
 
 
 def nobody_watches(*tensors: Any) -> bool:
-    """Whether the operator may be left out: nothing compiles, traces, intercepts or differentiates.
-    An operator that is written in Python costs several times what the rest of a short call does."""
+    """Whether the operator may be left out: nothing compiles, traces, intercepts or differentiates
+    these tensors. An operator that is written in Python costs several times what the rest of a
+    short call does."""
     if _is_compiling() or _is_tracing() or _modes() != 0 or _transformation() is not None:
         return False
     gradients = torch.is_grad_enabled()
@@ -196,9 +197,15 @@ def _decode(
     checked: Optional[bool], tree: Optional[torch.Tensor] = None,
     cu_seqlens_q: Optional[torch.Tensor] = None, max_seqlen_q: Optional[int] = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    return _pair(_call.decode(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
-                              v_scale, causal, window, scale, softcap, return_lse, backend, checked,
-                              tree, cu_seqlens_q, max_seqlen_q), q)
+    done = _core.decode(return_lse, q, k_cache, v_cache, block_table, seqlens, sinks, k_scale,
+                        v_scale, tree, cu_seqlens_q, causal, window, scale, softcap, backend,
+                        checked, max_seqlen, max_seqlen_q)
+    if done is None:
+        given = decode_inputs(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
+                              v_scale, causal, window, scale, softcap, backend, checked, tree,
+                              cu_seqlens_q, max_seqlen_q)
+        done = run(library_of("q", q), _core.DecodeCall, q, given, return_lse)
+    return _pair(done, q)
 
 
 @torch.library.custom_op("raceline::combine", mutates_args=())

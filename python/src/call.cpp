@@ -80,11 +80,10 @@ std::size_t Call::workspace_bytes() const {
     return workspace(tensors_.front().place);
 }
 
-void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t workspace_address,
-               std::size_t bytes, std::uintptr_t stream) {
-    const Place place = tensors_.front().place;
-    const nb::object ready = place == Place::cpu ? nb::none() : nb::cast(stream);
-    const Tensor result = read_tensor("out", out_tensor, ready);
+std::array<Tensor, 2> Call::take_outputs(nb::handle out_tensor, nb::handle lse_tensor,
+                                         std::uintptr_t stream) {
+    const nb::object ready = first().place == Place::cpu ? nb::none() : nb::cast(stream);
+    Tensor result = read_tensor("out", out_tensor, ready);
     out().data = result.data;
     out().dtype = storage_type(result);
     out().strides = result.strides;
@@ -93,16 +92,29 @@ void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t work
         sums = read_tensor("lse", lse_tensor, ready);
         lse() = {sums.data, DType::fp32, sums.shape, sums.strides};
     }
-    Execution execution{.place = place,
-                        .stream = pointer(stream),
-                        .workspace = pointer(workspace_address),
-                        .workspace_bytes = bytes};
-    const nb::gil_scoped_release released;
-    if (place == Place::cpu) {
-        execution.workspace_bytes = workspace(place);
-        execution.workspace = host_workspace().at_least(execution.workspace_bytes);
+    return {std::move(result), std::move(sums)};
+}
+
+void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t workspace_address,
+               std::size_t bytes, std::uintptr_t stream) {
+    if (first().place == Place::cpu) {
+        run(out_tensor, lse_tensor, stream,
+            [](std::size_t wanted) { return host_workspace().at_least(wanted); });
+        return;
     }
-    launch(execution);
+    const auto outputs = take_outputs(out_tensor, lse_tensor, stream);
+    const nb::gil_scoped_release released;
+    launch({.place = first().place,
+            .stream = pointer(stream),
+            .workspace = pointer(workspace_address),
+            .workspace_bytes = bytes});
+}
+
+void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t stream,
+               const api::Allocate& allocate) {
+    const auto outputs = take_outputs(out_tensor, lse_tensor, stream);
+    const nb::gil_scoped_release released;
+    launch(first().place, pointer(stream), allocate);
 }
 
 ForwardCall::ForwardCall(const Inputs& inputs) {

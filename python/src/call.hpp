@@ -3,12 +3,14 @@
 // caller's own library allocated, or only predicted.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <nanobind/nanobind.h>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "api/own_workspace.hpp"
 #include "inputs.hpp"
 #include "raceline/raceline.hpp"
 #include "tensor.hpp"
@@ -33,6 +35,8 @@ public:
     /// out and lse (or None): tensors that nothing else uses. workspace: an address, 0 on a CPU.
     void run(nb::handle out, nb::handle lse, std::uintptr_t workspace, std::size_t bytes,
              std::uintptr_t stream);
+    /// The same, with workspace that the call asks for without the interpreter's lock.
+    void run(nb::handle out, nb::handle lse, std::uintptr_t stream, const api::Allocate& allocate);
 
     /// The predicted case as JSON; and everything that it depends on, as a key.
     [[nodiscard]] virtual std::string predict(const std::string& device) const = 0;
@@ -41,9 +45,13 @@ public:
 protected:
     virtual std::size_t workspace(Place place) const = 0;
     virtual void launch(const Execution& execution) = 0;
+    virtual void launch(Place place, void* stream, const api::Allocate& allocate) = 0;
     virtual TensorView& out() = 0;
     virtual TensorView& lse() = 0;
 
+    /// What keeps their memory alive.
+    [[nodiscard]] std::array<Tensor, 2> take_outputs(nb::handle out, nb::handle lse,
+                                                     std::uintptr_t stream);
     /// Reads a tensor, keeps its memory alive and checks that it is where the first one is.
     const Tensor& keep(Tensor tensor);
     void set_out_shape(const Tensor& q, const Tensor& v);
@@ -75,6 +83,9 @@ public:
 protected:
     std::size_t workspace(Place place) const override { return forward_workspace(args_, place); }
     void launch(const Execution& execution) override { forward(args_, execution); }
+    void launch(Place place, void* stream, const api::Allocate& allocate) override {
+        api::forward(args_, place, stream, allocate);
+    }
 
 private:
     void read_prefix_sums(const Inputs& inputs);
@@ -92,6 +103,9 @@ public:
 protected:
     std::size_t workspace(Place place) const override { return decode_workspace(args_, place); }
     void launch(const Execution& execution) override { decode(args_, execution); }
+    void launch(Place place, void* stream, const api::Allocate& allocate) override {
+        api::decode(args_, place, stream, allocate);
+    }
 
 private:
     void read_cache(const Inputs& inputs);
@@ -115,6 +129,9 @@ public:
 protected:
     std::size_t workspace(Place /*place*/) const override { return 0; }
     void launch(const Execution& execution) override { combine(args_, execution); }
+    void launch(Place place, void* stream, const api::Allocate& /*allocate*/) override {
+        combine(args_, {.place = place, .stream = stream});
+    }
 };
 
 }  // namespace raceline::python

@@ -29,6 +29,7 @@ struct Functions {
     PyObject* empty = nullptr;
     PyObject* empty_like = nullptr;
     PyObject* empty_float = nullptr;
+    PyObject* is_grad_enabled = nullptr;
     PyObject* current_device = nullptr;
     PyObject* allocate = nullptr;
     PyObject* free = nullptr;
@@ -46,26 +47,19 @@ nb::object called(PyObject* function, const Arguments&... arguments) {
     return nb::steal(result);
 }
 
-/// Device memory of PyTorch's pool for as long as this lives; none for no bytes.
+/// Device memory of PyTorch's pool for as long as this lives.
 class Scratch {
 public:
-    Scratch(std::size_t bytes, std::uintptr_t stream) {
-        if (bytes != 0) {
-            address_ = called(functions->allocate, nb::int_(bytes), nb::int_(stream));
-        }
-    }
+    Scratch(std::size_t bytes, std::uintptr_t stream)
+        : address_(called(functions->allocate, nb::int_(bytes), nb::int_(stream))) {}
     Scratch(const Scratch&) = delete;
     Scratch& operator=(const Scratch&) = delete;
     ~Scratch() {
-        if (address_.is_valid()) {
-            PyObject* const address = address_.ptr();
-            Py_XDECREF(PyObject_Vectorcall(functions->free, &address, 1, nullptr));
-            PyErr_Clear();
-        }
+        PyObject* const address = address_.ptr();
+        Py_XDECREF(PyObject_Vectorcall(functions->free, &address, 1, nullptr));
+        PyErr_Clear();
     }
-    [[nodiscard]] std::uintptr_t address() const {
-        return address_.is_valid() ? nb::cast<std::uintptr_t>(address_) : 0;
-    }
+    [[nodiscard]] void* address() const { return pointer(nb::cast<std::uintptr_t>(address_)); }
 
 private:
     nb::object address_;
@@ -79,14 +73,28 @@ nb::object empty_output(const Call& call, nb::handle q) {
 nb::object run(Call& call, nb::handle q, bool return_lse, std::optional<std::uintptr_t> stream) {
     nb::object out = empty_output(call, q);
     nb::object lse = return_lse ? called(functions->empty_float, call.lse_shape(), q) : nb::none();
+    std::optional<Scratch> scratch;
     if (stream) {
-        const std::size_t bytes = call.workspace_bytes();
-        const Scratch scratch(bytes, *stream);
-        call.run(out, lse, scratch.address(), bytes, *stream);
+        call.run(out, lse, *stream, [&](std::size_t bytes) {
+            const nb::gil_scoped_acquire acquired;
+            return scratch.emplace(bytes, *stream).address();
+        });
     } else {
         call.run(out, lse, 0, 0, 0);
     }
     return return_lse ? nb::make_tuple(std::move(out), std::move(lse)) : std::move(out);
+}
+
+bool has_gradient(nb::handle tensor) {
+    static PyObject* const name = PyUnicode_InternFromString("requires_grad");
+    return !tensor.is_none() &&
+           nb::steal(PyObject_GetAttr(tensor.ptr(), name)).is(nb::handle(Py_True));
+}
+
+bool may_be_taken(std::span<PyObject* const> tensors) {
+    return std::ranges::all_of(tensors, is_addressable) &&
+           (called(functions->is_grad_enabled).is(nb::handle(Py_False)) ||
+            std::ranges::none_of(tensors, has_gradient));
 }
 
 bool on_current_device(const Tensor& tensor) {
@@ -103,6 +111,7 @@ void call_directly_with(nb::object library) {
     functions = Functions{.empty = attribute("empty"),
                           .empty_like = attribute("empty_like"),
                           .empty_float = attribute("empty_float"),
+                          .is_grad_enabled = attribute("is_grad_enabled"),
                           .current_device = attribute("current_device"),
                           .allocate = attribute("allocate"),
                           .free = attribute("free")};
@@ -119,7 +128,7 @@ nb::object decode_directly(const nb::args& arguments) {
     const nb::handle return_lse = arguments[0];
     const nb::handle q = values.front();
     if (PyBool_Check(return_lse.ptr()) == 0 || q.is_none() ||
-        !std::ranges::all_of(std::span(values).first(tensor_count), is_addressable)) {
+        !may_be_taken(std::span(values).first(tensor_count))) {
         return nb::none();
     }
     DecodeCall call(Inputs(order, values));

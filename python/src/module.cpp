@@ -78,7 +78,10 @@ void bind_call(nb::module_& module) {
         .def_prop_ro("out_shape", &Call::out_shape)
         .def_prop_ro("lse_shape", &Call::lse_shape)
         .def_prop_ro("workspace_bytes", &Call::workspace_bytes)
-        .def("run", &Call::run, nb::arg("out"), nb::arg("lse").none(), nb::arg("workspace"),
+        .def("run",
+             nb::overload_cast<nb::handle, nb::handle, std::uintptr_t, std::size_t, std::uintptr_t>(
+                 &Call::run),
+             nb::arg("out"), nb::arg("lse").none(), nb::arg("workspace"),
              nb::arg("workspace_bytes"), nb::arg("stream"));
     bind_kind<ForwardCall>(module, "ForwardCall");
     bind_kind<DecodeCall>(module, "DecodeCall");
