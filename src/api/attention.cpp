@@ -67,6 +67,18 @@ void run(Call& call, const AttentionOptions& options, const Execution& execution
     launch(call, choice, execution, workspace_of(call, choice));
 }
 
+/// What `check` gives. Of several faults, the one that `measure` refuses is told: callers that ask
+/// for the workspace's size hear of that first.
+template <class Check, class Measure>
+Call checked_call(const Check& check, const Measure& measure) {
+    try {
+        return check();
+    } catch (const Error&) {
+        measure();
+        throw;
+    }
+}
+
 void run(Call& call, const AttentionOptions& options, Execution execution,
          const api::Allocate& allocate) {
     if (call.empty()) {
@@ -103,29 +115,15 @@ void decode(const DecodeArgs& args, const Execution& execution) {
 }
 
 void api::forward(const ForwardArgs& args, Place place, void* stream, const Allocate& allocate) {
-    const auto check = [&] {
-        try {
-            return check_forward(args, place, Pointers::needed);
-        } catch (const Error&) {
-            forward_workspace(args, place);
-            throw;
-        }
-    };
-    Call call = check();
+    Call call = checked_call([&] { return check_forward(args, place, Pointers::needed); },
+                             [&] { forward_workspace(args, place); });
     run(call, args.options, {.place = place, .stream = stream}, allocate);
 }
 
 void api::decode(const DecodeArgs& args, Place place, void* stream, const Allocate& allocate) {
     const Execution execution{.place = place, .stream = stream};
-    const auto check = [&] {
-        try {
-            return check_decode(args, execution, Pointers::needed);
-        } catch (const Error&) {
-            decode_workspace(args, place);
-            throw;
-        }
-    };
-    Call call = check();
+    Call call = checked_call([&] { return check_decode(args, execution, Pointers::needed); },
+                             [&] { decode_workspace(args, place); });
     run(call, args.options, execution, allocate);
 }
 
