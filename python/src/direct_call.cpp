@@ -14,7 +14,7 @@
 namespace raceline::python {
 namespace {
 
-// The arguments by position, behind return_lse. Tensors come first.
+// The arguments by position, behind return_lse: tensors, then options.
 constexpr std::array order{
     Argument::q,          Argument::k_cache,      Argument::v_cache, Argument::block_table,
     Argument::seqlens,    Argument::sinks,        Argument::k_scale, Argument::v_scale,
@@ -54,7 +54,7 @@ public:
         : address_(called(functions->allocate, nb::int_(bytes), nb::int_(stream))) {}
     Scratch(const Scratch&) = delete;
     Scratch& operator=(const Scratch&) = delete;
-    ~Scratch() {
+    ~Scratch() {  // an error of it would come too late
         PyObject* const address = address_.ptr();
         Py_XDECREF(PyObject_Vectorcall(functions->free, &address, 1, nullptr));
         PyErr_Clear();
@@ -91,6 +91,7 @@ bool has_gradient(nb::handle tensor) {
            nb::steal(PyObject_GetAttr(tensor.ptr(), name)).is(nb::handle(Py_True));
 }
 
+/// Whether tensors need neither a copy nor the operator, which has no gradient either but says so.
 bool may_be_taken(std::span<PyObject* const> tensors) {
     return std::ranges::all_of(tensors, is_addressable) &&
            (called(functions->is_grad_enabled).is(nb::handle(Py_False)) ||

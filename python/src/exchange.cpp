@@ -39,7 +39,8 @@ bool may_be_negated(const dlpack::Tensor& memory) {
 
 bool is_negated(nb::handle tensor) {
     static PyObject* const method = PyUnicode_InternFromString("is_neg");
-    const nb::object answer = nb::steal(PyObject_CallMethodNoArgs(tensor.ptr(), method));
+    PyObject* const self = tensor.ptr();
+    const nb::object answer = nb::steal(PyObject_VectorcallMethod(method, &self, 1, nullptr));
     if (!answer.is_valid()) {
         throw nb::python_error();
     }
