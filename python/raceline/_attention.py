@@ -168,6 +168,7 @@ def decode(
     """
     if is_torch(q):
         operators = _operators()
+        # The extension itself leaves what it cannot take: tensors of the operator, and copies.
         if operators.nobody_watches():
             done = _core.decode(
                 return_lse, q, k_cache, v_cache, block_table, seqlens, sinks, k_scale, v_scale,
