@@ -166,15 +166,25 @@ def decode(
     Returns, raises: as `attention`; lse is (batch, seqlen_q, heads_q). With cu_seqlens_q they are
     (total tokens, heads_q, headdim_v) and (total tokens, heads_q).
     """
-    if is_torch(q) and not _operators().nobody_watches(
-        q, k_cache, v_cache, sinks, k_scale, v_scale
-    ):
-        return _operators().decode(
-            q, k_cache, v_cache, block_table=block_table, seqlens=seqlens, max_seqlen=max_seqlen,
-            causal=causal, window=window, scale=scale, softcap=softcap, sinks=sinks,
-            k_scale=k_scale, v_scale=v_scale, return_lse=return_lse, backend=backend,
-            checked=checked, tree=tree, cu_seqlens_q=cu_seqlens_q, max_seqlen_q=max_seqlen_q,
-        )
+    if is_torch(q):
+        operators = _operators()
+        # The extension itself leaves what it cannot take: tensors of the operator, and copies.
+        if operators.nobody_watches():
+            done = _core.decode(
+                return_lse, q, k_cache, v_cache, block_table, seqlens, sinks, k_scale, v_scale,
+                tree, cu_seqlens_q, causal, window, scale, softcap, backend, checked, max_seqlen,
+                max_seqlen_q,
+            )
+            if done is not None:
+                return done
+        if not operators.nobody_watches(q, k_cache, v_cache, sinks, k_scale, v_scale):
+            return operators.decode(
+                q, k_cache, v_cache, block_table=block_table, seqlens=seqlens,
+                max_seqlen=max_seqlen, causal=causal, window=window, scale=scale, softcap=softcap,
+                sinks=sinks, k_scale=k_scale, v_scale=v_scale, return_lse=return_lse,
+                backend=backend, checked=checked, tree=tree, cu_seqlens_q=cu_seqlens_q,
+                max_seqlen_q=max_seqlen_q,
+            )
     library = library_of("q", q)
     given = decode_inputs(
         q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale, v_scale, causal,

@@ -213,11 +213,14 @@ class _Torch(Library):
         )
         # What torch.cuda's functions of such names ask, where a PyTorch for CUDA still calls it so.
         core = torch._C
-        self._current_device = getattr(core, "_cuda_getDevice", torch.cuda.current_device)
-        self._allocate = getattr(core, "_cuda_cudaCachingAllocator_raw_alloc", None)
-        self._free: Any = getattr(core, "_cuda_cudaCachingAllocator_raw_delete", None)
-        if self._free is None:
-            self._allocate = None
+        self.current_device = getattr(core, "_cuda_getDevice", torch.cuda.current_device)
+        self.allocate = getattr(core, "_cuda_cudaCachingAllocator_raw_alloc", None)
+        self.free: Any = getattr(core, "_cuda_cudaCachingAllocator_raw_delete", None)
+        if self.free is None:
+            self.allocate = None
+        self.empty_like = torch.empty_like
+        self.is_grad_enabled = torch.is_grad_enabled
+        _core.call_directly_with(self)
 
     def view(self, name: str, x: Any) -> Any:
         if _core.all_addressable(x):
@@ -246,7 +249,7 @@ class _Torch(Library):
     def empty(self, shape: tuple[int, ...], like: Any, dtype: Any = None) -> Any:
         if dtype is None and like.dtype is not self.module.float8_e4m3fn:
             if shape == like.shape and like.is_contiguous():
-                return self.module.empty_like(like)  # half as long
+                return self.empty_like(like)  # half as long
             return like.new_empty(shape)
         return like.new_empty(shape, dtype=self.module.bfloat16 if dtype is None else dtype)
 
@@ -258,7 +261,7 @@ class _Torch(Library):
             out, lse = self.view("out", out), None if lse is None else self.view("lse", lse)
         if stream is None:
             call.run(out, lse, 0, 0, 0)
-        elif like.get_device() == self._current_device():
+        elif like.get_device() == self.current_device():
             self._enqueue(call, like, out, lse, stream)
         else:  # kernels launch on the current device
             with self.module.cuda.device(like.device):
@@ -266,15 +269,15 @@ class _Torch(Library):
 
     def _enqueue(self, call: Any, like: Any, out: Any, lse: Any, stream: int) -> None:
         size = call.workspace_bytes
-        if self._allocate is None:
+        if self.allocate is None:
             scratch = like.new_empty((size,), dtype=self.module.uint8)
             call.run(out, lse, scratch.data_ptr(), size, stream)
             return
-        address = self._allocate(size, stream)  # the tensor around it would cost a microsecond
+        address = self.allocate(size, stream)  # the tensor around it would cost a microsecond
         try:
             call.run(out, lse, address, size, stream)
         finally:
-            self._free(address)
+            self.free(address)
 
     def prefix_sums(self, name: str, sums: Any, like: Any) -> tuple[Any, Any]:
         if not isinstance(sums, self.module.Tensor) or not like.is_cuda:

@@ -85,8 +85,9 @@ def check_dtype(dtype: Any) -> None:
 
 
 def nobody_watches(*tensors: Any) -> bool:
-    """Whether the operator may be left out: nothing compiles, traces, intercepts or differentiates.
-    An operator that is written in Python costs several times what the rest of a short call does."""
+    """Whether the operator may be left out: nothing compiles, traces, intercepts or differentiates
+    these tensors. An operator that is written in Python costs several times what the rest of a
+    short call does."""
     if _is_compiling() or _is_tracing() or _modes() != 0 or _transformation() is not None:
         return False
     gradients = torch.is_grad_enabled()
@@ -196,10 +197,15 @@ def _decode(
     checked: Optional[bool], tree: Optional[torch.Tensor] = None,
     cu_seqlens_q: Optional[torch.Tensor] = None, max_seqlen_q: Optional[int] = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    given = decode_inputs(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
-                          v_scale, causal, window, scale, softcap, backend, checked, tree, cu_seqlens_q,
-                          max_seqlen_q)
-    return _pair(run(library_of("q", q), _core.DecodeCall, q, given, return_lse), q)
+    done = _core.decode(return_lse, q, k_cache, v_cache, block_table, seqlens, sinks, k_scale,
+                        v_scale, tree, cu_seqlens_q, causal, window, scale, softcap, backend,
+                        checked, max_seqlen, max_seqlen_q)
+    if done is None:
+        given = decode_inputs(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
+                              v_scale, causal, window, scale, softcap, backend, checked, tree,
+                              cu_seqlens_q, max_seqlen_q)
+        done = run(library_of("q", q), _core.DecodeCall, q, given, return_lse)
+    return _pair(done, q)
 
 
 @torch.library.custom_op("raceline::combine", mutates_args=())

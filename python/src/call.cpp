@@ -5,10 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <new>
-#include <unordered_map>
 #include <utility>
-
-#include "options.hpp"
 
 namespace raceline::python {
 namespace {
@@ -43,32 +40,15 @@ HostWorkspace& host_workspace() {
     return workspace;
 }
 
-/// A literal as Python's text, made once: names are looked up in every call.
-PyObject* interned(const char* literal) {
-    static std::unordered_map<const void*, PyObject*> texts;
-    PyObject*& text = texts[literal];
-    return text = text != nullptr ? text : PyUnicode_InternFromString(literal);
+nb::tuple tuple_of(std::span<const std::int64_t> sizes) {
+    nb::list list;
+    for (const std::int64_t size : sizes) {
+        list.append(size);
+    }
+    return nb::tuple(list);
 }
 
 }  // namespace
-
-nb::object Inputs::at(const char* name) const {
-    PyObject* const found = PyDict_GetItemWithError(given.ptr(), interned(name));
-    return found == nullptr ? nb::none() : nb::borrow(found);
-}
-
-Tensor Inputs::tensor(const char* name) const {
-    if (!has(name)) {
-        raise_type_error(fmt::format(
-            "{} is None; a tensor of NumPy, PyTorch, CuPy or JAX would be accepted", name));
-    }
-    return read_tensor(name, at(name), stream);
-}
-
-AttentionOptions Inputs::options() const {
-    return read_options(at("causal"), at("window"), at("scale"), at("softcap"), at("backend"),
-                        at("accuracy"));
-}
 
 const Tensor& Call::keep(Tensor tensor) {
     if (!tensors_.empty()) {
@@ -87,23 +67,23 @@ void Call::set_out_shape(const Tensor& q, const Tensor& v) {
     out() = TensorView::contiguous(nullptr, type == DType::e4m3 ? DType::bf16 : type, out_shape_);
 }
 
+nb::tuple Call::out_shape() const {
+    return tuple_of(out_shape_);
+}
+
 nb::tuple Call::lse_shape() const {
-    nb::list sizes;
-    for (std::size_t i = 0; i + 1 < out_shape_.size(); ++i) {
-        sizes.append(out_shape_[i]);
-    }
-    return nb::tuple(sizes);
+    const std::span<const std::int64_t> sizes = out_shape_;
+    return tuple_of(sizes.first(sizes.empty() ? 0 : sizes.size() - 1));
 }
 
 std::size_t Call::workspace_bytes() const {
     return workspace(tensors_.front().place);
 }
 
-void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t workspace_address,
-               std::size_t bytes, std::uintptr_t stream) {
-    const Place place = tensors_.front().place;
-    const nb::object ready = place == Place::cpu ? nb::none() : nb::cast(stream);
-    const Tensor result = read_tensor("out", out_tensor, ready);
+std::array<Tensor, 2> Call::take_outputs(nb::handle out_tensor, nb::handle lse_tensor,
+                                         std::uintptr_t stream) {
+    const nb::object ready = first().place == Place::cpu ? nb::none() : nb::cast(stream);
+    Tensor result = read_tensor("out", out_tensor, ready);
     out().data = result.data;
     out().dtype = storage_type(result);
     out().strides = result.strides;
@@ -112,32 +92,45 @@ void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t work
         sums = read_tensor("lse", lse_tensor, ready);
         lse() = {sums.data, DType::fp32, sums.shape, sums.strides};
     }
-    Execution execution{.place = place,
-                        .stream = pointer(stream),
-                        .workspace = pointer(workspace_address),
-                        .workspace_bytes = bytes};
-    const nb::gil_scoped_release released;
-    if (place == Place::cpu) {
-        execution.workspace_bytes = workspace(place);
-        execution.workspace = host_workspace().at_least(execution.workspace_bytes);
+    return {std::move(result), std::move(sums)};
+}
+
+void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t workspace_address,
+               std::size_t bytes, std::uintptr_t stream) {
+    if (first().place == Place::cpu) {
+        run(out_tensor, lse_tensor, stream,
+            [](std::size_t wanted) { return host_workspace().at_least(wanted); });
+        return;
     }
-    launch(execution);
+    const auto outputs = take_outputs(out_tensor, lse_tensor, stream);
+    const nb::gil_scoped_release released;
+    launch({.place = first().place,
+            .stream = pointer(stream),
+            .workspace = pointer(workspace_address),
+            .workspace_bytes = bytes});
+}
+
+void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t stream,
+               const api::Allocate& allocate) {
+    const auto outputs = take_outputs(out_tensor, lse_tensor, stream);
+    const nb::gil_scoped_release released;
+    launch(first().place, pointer(stream), allocate);
 }
 
 ForwardCall::ForwardCall(const Inputs& inputs) {
-    const Tensor& q = keep(inputs.tensor("q"));
-    const Tensor& k = keep(inputs.tensor("k"));
-    const Tensor& v = keep(inputs.tensor("v"));
+    const Tensor& q = keep(inputs.tensor(Argument::q));
+    const Tensor& k = keep(inputs.tensor(Argument::k));
+    const Tensor& v = keep(inputs.tensor(Argument::v));
     args_.q = view_of(q);
     args_.k = view_of(k);
     args_.v = view_of(v);
     args_.options = inputs.options();
     set_out_shape(q, v);
     read_prefix_sums(inputs);
-    if (inputs.has("sinks")) {
+    if (inputs.has(Argument::sinks)) {
         // A q of too few dimensions is refused by the library, by name.
         const std::int64_t heads = q.shape.size() < 2 ? 0 : q.shape[q.shape.size() - 2];
-        args_.options.sinks = float_array(keep(inputs.tensor("sinks")), {heads});
+        args_.options.sinks = float_array(keep(inputs.tensor(Argument::sinks)), {heads});
     }
     read_scales(inputs);
 }
@@ -151,17 +144,17 @@ void ForwardCall::read_scales(const Inputs& inputs) {
                                : tensors_[0].shape.empty() ? 0
                                                            : tensors_[0].shape[0];
     const std::vector<std::int64_t> shape{batch, k.size() < 2 ? 0 : k[k.size() - 2]};
-    const auto read = [&](const char* name) -> const float* {
+    const auto read = [&](Argument name) -> const float* {
         return inputs.has(name) ? float_array(keep(inputs.tensor(name)), shape) : nullptr;
     };
-    args_.q_scale = read("q_scale");
-    args_.k_scale = read("k_scale");
-    args_.v_scale = read("v_scale");
+    args_.q_scale = read(Argument::q_scale);
+    args_.k_scale = read(Argument::k_scale);
+    args_.v_scale = read(Argument::v_scale);
 }
 
 void ForwardCall::read_prefix_sums(const Inputs& inputs) {
-    const bool ragged_q = inputs.has("cu_seqlens_q");
-    const bool ragged_k = inputs.has("cu_seqlens_k");
+    const bool ragged_q = inputs.has(Argument::cu_seqlens_q);
+    const bool ragged_k = inputs.has(Argument::cu_seqlens_k);
     if (ragged_q != ragged_k) {
         raise_value_error(
             fmt::format("{} is None; a ragged call needs cu_seqlens_q and "
@@ -171,9 +164,10 @@ void ForwardCall::read_prefix_sums(const Inputs& inputs) {
     if (!ragged_q) {
         return;
     }
-    const auto host = [&](const char* name) {
+    const auto host = [&](Argument argument) {
         // Always on the host, wherever the call is, and so not kept by the device check.
-        Tensor sums = read_tensor(name, inputs.at(name), nb::none());
+        const char* const name = name_of(argument);
+        Tensor sums = read_tensor(name, inputs.at(argument), nb::none());
         const std::int32_t* data = int32_array(sums, 1);
         const auto count = static_cast<std::size_t>(sums.shape[0]);
         if (count == 0) {
@@ -184,11 +178,13 @@ void ForwardCall::read_prefix_sums(const Inputs& inputs) {
         keep(std::move(sums));
         return std::span(data, count);
     };
-    args_.cu_seqlens_q = host("cu_seqlens_q");
-    args_.cu_seqlens_k = host("cu_seqlens_k");
-    if (inputs.has("device_cu_seqlens_q")) {
-        args_.device_cu_seqlens_q = int32_array(keep(inputs.tensor("device_cu_seqlens_q")), 1);
-        args_.device_cu_seqlens_k = int32_array(keep(inputs.tensor("device_cu_seqlens_k")), 1);
+    args_.cu_seqlens_q = host(Argument::cu_seqlens_q);
+    args_.cu_seqlens_k = host(Argument::cu_seqlens_k);
+    if (inputs.has(Argument::device_cu_seqlens_q)) {
+        args_.device_cu_seqlens_q =
+            int32_array(keep(inputs.tensor(Argument::device_cu_seqlens_q)), 1);
+        args_.device_cu_seqlens_k =
+            int32_array(keep(inputs.tensor(Argument::device_cu_seqlens_k)), 1);
     }
 }
 

@@ -3,28 +3,19 @@
 // caller's own library allocated, or only predicted.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <nanobind/nanobind.h>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "api/own_workspace.hpp"
+#include "inputs.hpp"
 #include "raceline/raceline.hpp"
 #include "tensor.hpp"
 
 namespace raceline::python {
-
-/// What a Python function passed on: tensors as read_tensor takes them, options as they came.
-struct Inputs {
-    nb::dict given;
-    nb::object stream;  ///< None: host memory
-
-    /// None too for what was not given.
-    [[nodiscard]] nb::object at(const char* name) const;
-    [[nodiscard]] bool has(const char* name) const { return !at(name).is_none(); }
-    [[nodiscard]] Tensor tensor(const char* name) const;
-    [[nodiscard]] AttentionOptions options() const;
-};
 
 class Call {
 public:
@@ -33,7 +24,10 @@ public:
     Call& operator=(const Call&) = delete;
     virtual ~Call() = default;
 
-    [[nodiscard]] const std::vector<std::int64_t>& out_shape() const { return out_shape_; }
+    /// What the call was made of first: q, or the parts that are combined.
+    [[nodiscard]] const Tensor& first() const { return tensors_.front(); }
+    [[nodiscard]] const std::vector<std::int64_t>& out_sizes() const { return out_shape_; }
+    [[nodiscard]] nb::tuple out_shape() const;
     /// The output's shape without the head dimension.
     [[nodiscard]] nb::tuple lse_shape() const;
     /// Bytes of workspace that `run` wants; on a CPU it brings its own.
@@ -41,6 +35,8 @@ public:
     /// out and lse (or None): tensors that nothing else uses. workspace: an address, 0 on a CPU.
     void run(nb::handle out, nb::handle lse, std::uintptr_t workspace, std::size_t bytes,
              std::uintptr_t stream);
+    /// The same, with workspace that the call asks for without the interpreter's lock.
+    void run(nb::handle out, nb::handle lse, std::uintptr_t stream, const api::Allocate& allocate);
 
     /// The predicted case as JSON; and everything that it depends on, as a key.
     [[nodiscard]] virtual std::string predict(const std::string& device) const = 0;
@@ -49,9 +45,13 @@ public:
 protected:
     virtual std::size_t workspace(Place place) const = 0;
     virtual void launch(const Execution& execution) = 0;
+    virtual void launch(Place place, void* stream, const api::Allocate& allocate) = 0;
     virtual TensorView& out() = 0;
     virtual TensorView& lse() = 0;
 
+    /// What keeps their memory alive.
+    [[nodiscard]] std::array<Tensor, 2> take_outputs(nb::handle out, nb::handle lse,
+                                                     std::uintptr_t stream);
     /// Reads a tensor, keeps its memory alive and checks that it is where the first one is.
     const Tensor& keep(Tensor tensor);
     void set_out_shape(const Tensor& q, const Tensor& v);
@@ -83,6 +83,9 @@ public:
 protected:
     std::size_t workspace(Place place) const override { return forward_workspace(args_, place); }
     void launch(const Execution& execution) override { forward(args_, execution); }
+    void launch(Place place, void* stream, const api::Allocate& allocate) override {
+        api::forward(args_, place, stream, allocate);
+    }
 
 private:
     void read_prefix_sums(const Inputs& inputs);
@@ -100,6 +103,9 @@ public:
 protected:
     std::size_t workspace(Place place) const override { return decode_workspace(args_, place); }
     void launch(const Execution& execution) override { decode(args_, execution); }
+    void launch(Place place, void* stream, const api::Allocate& allocate) override {
+        api::decode(args_, place, stream, allocate);
+    }
 
 private:
     void read_cache(const Inputs& inputs);
@@ -123,6 +129,9 @@ public:
 protected:
     std::size_t workspace(Place /*place*/) const override { return 0; }
     void launch(const Execution& execution) override { combine(args_, execution); }
+    void launch(Place place, void* stream, const api::Allocate& /*allocate*/) override {
+        combine(args_, {.place = place, .stream = stream});
+    }
 };
 
 }  // namespace raceline::python

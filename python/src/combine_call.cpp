@@ -15,8 +15,8 @@ namespace {
 }  // namespace
 
 CombineCall::CombineCall(const Inputs& inputs) {
-    const Tensor& parts = keep(inputs.tensor("out_parts"));
-    const Tensor& lses = keep(inputs.tensor("lse_parts"));
+    const Tensor& parts = keep(inputs.tensor(Argument::out_parts));
+    const Tensor& lses = keep(inputs.tensor(Argument::lse_parts));
     if (parts.shape.size() != 4) {
         raise_value_error(
             fmt::format("out_parts has {} dimensions; it must have 4, (parts, rows, "
@@ -27,8 +27,8 @@ CombineCall::CombineCall(const Inputs& inputs) {
     args_.lse_parts = view_of(lses);
     out_shape_ = {parts.shape[1], parts.shape[2], parts.shape[3]};
     args_.out = TensorView::contiguous(nullptr, args_.out_parts.dtype, out_shape_);
-    if (inputs.has("sinks")) {
-        args_.sinks = float_array(keep(inputs.tensor("sinks")), {parts.shape[2]});
+    if (inputs.has(Argument::sinks)) {
+        args_.sinks = float_array(keep(inputs.tensor(Argument::sinks)), {parts.shape[2]});
     }
 }
 

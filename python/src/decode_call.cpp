@@ -33,10 +33,10 @@ void require_rank(const Tensor& tensor, std::size_t rank, const char* why = "") 
 }  // namespace
 
 DecodeCall::DecodeCall(const Inputs& inputs) {
-    const Tensor& q = keep(inputs.tensor("q"));
-    const Tensor& k = keep(inputs.tensor("k_cache"));
-    const Tensor& v = keep(inputs.tensor("v_cache"));
-    const bool packed = inputs.has("cu_seqlens_q");
+    const Tensor& q = keep(inputs.tensor(Argument::q));
+    const Tensor& k = keep(inputs.tensor(Argument::k_cache));
+    const Tensor& v = keep(inputs.tensor(Argument::v_cache));
+    const bool packed = inputs.has(Argument::cu_seqlens_q);
     require_rank(q, packed ? 3 : 4, packed ? " with cu_seqlens_q" : "");
     require_rank(k, 4);
     require_rank(v, 4);
@@ -47,25 +47,27 @@ DecodeCall::DecodeCall(const Inputs& inputs) {
     const bool host = q.place == Place::cpu;
     // On a CPU a table out of range would read past the cache; looking costs next to nothing there.
     args_.options.checked =
-        inputs.has("checked") ? read_bool("checked", inputs.at("checked")) : host;
+        inputs.has(Argument::checked) ? read_bool("checked", inputs.at(Argument::checked)) : host;
     set_out_shape(q, v);
-    if (inputs.has("sinks")) {
-        args_.options.sinks = float_array(keep(inputs.tensor("sinks")), {q.shape[packed ? 1 : 2]});
+    if (inputs.has(Argument::sinks)) {
+        args_.options.sinks =
+            float_array(keep(inputs.tensor(Argument::sinks)), {q.shape[packed ? 1 : 2]});
     }
     read_prefix_sums(inputs);
     read_cache(inputs);
     read_scales(inputs);
     read_lengths(inputs);
-    if (inputs.has("tree")) {
+    if (inputs.has(Argument::tree)) {
         // A word a token, (batch, seqlen_q) or packed.
-        args_.tree = word_array(keep(inputs.tensor("tree")), {q.shape.begin(), q.shape.end() - 2});
+        args_.tree =
+            word_array(keep(inputs.tensor(Argument::tree)), {q.shape.begin(), q.shape.end() - 2});
     }
 }
 
 void DecodeCall::read_cache(const Inputs& inputs) {
     args_.max_seqlen_k = tensors_[1].shape[1];
-    if (inputs.has("block_table")) {
-        const Tensor& table = keep(inputs.tensor("block_table"));
+    if (inputs.has(Argument::block_table)) {
+        const Tensor& table = keep(inputs.tensor(Argument::block_table));
         args_.block_table = table_rows(table, batch());
         args_.block_table_stride = table.shape[0] > 1 ? table.strides[0] : table.shape[1];
         args_.max_seqlen_k *= table.shape[1];
@@ -74,7 +76,7 @@ void DecodeCall::read_cache(const Inputs& inputs) {
 
 void DecodeCall::read_scales(const Inputs& inputs) {
     const std::vector<std::int64_t> shape{batch(), tensors_[1].shape[2]};
-    const auto read = [&](const char* name, const float*& of_heads, TensorView& of_tokens) {
+    const auto read = [&](Argument name, const float*& of_heads, TensorView& of_tokens) {
         if (!inputs.has(name)) {
             return;
         }
@@ -85,8 +87,8 @@ void DecodeCall::read_scales(const Inputs& inputs) {
             of_heads = float_array(scales, shape);
         }
     };
-    read("k_scale", args_.k_scale, args_.k_token_scale);
-    read("v_scale", args_.v_scale, args_.v_token_scale);
+    read(Argument::k_scale, args_.k_scale, args_.k_token_scale);
+    read(Argument::v_scale, args_.v_scale, args_.v_token_scale);
 }
 
 std::span<const std::int32_t> DecodeCall::host_lengths() const {
@@ -108,21 +110,21 @@ std::int64_t DecodeCall::batch() const {
 // As with the lengths of caches: where the host can see the sums, the bound is their longest
 // sequence. Elsewhere the library has one.
 void DecodeCall::read_prefix_sums(const Inputs& inputs) {
-    const bool bounded = inputs.has("max_seqlen_q");
-    if (!inputs.has("cu_seqlens_q")) {
+    const bool bounded = inputs.has(Argument::max_seqlen_q);
+    if (!inputs.has(Argument::cu_seqlens_q)) {
         if (bounded) {
             raise_value_error("max_seqlen_q is given without cu_seqlens_q; it is for a packed q");
         }
         return;
     }
-    const Tensor& sums = keep(inputs.tensor("cu_seqlens_q"));
+    const Tensor& sums = keep(inputs.tensor(Argument::cu_seqlens_q));
     args_.cu_seqlens_q = int32_array(sums, 1);
     args_.cu_seqlens_count = sums.shape[0];
     if (args_.cu_seqlens_count == 0) {
         raise_value_error("cu_seqlens_q is empty; it needs batch + 1 entries");
     }
     if (bounded) {
-        args_.max_seqlen_q = read_integer("max_seqlen_q", inputs.at("max_seqlen_q"));
+        args_.max_seqlen_q = read_integer("max_seqlen_q", inputs.at(Argument::max_seqlen_q));
         if (args_.max_seqlen_q < 1) {
             raise_value_error(
                 fmt::format("max_seqlen_q is {}; it must be 1 or more", args_.max_seqlen_q));
@@ -144,8 +146,8 @@ void DecodeCall::read_prefix_sums(const Inputs& inputs) {
 // what the cache holds.
 void DecodeCall::read_lengths(const Inputs& inputs) {
     const std::int64_t capacity = args_.max_seqlen_k;
-    if (inputs.has("seqlens")) {
-        const Tensor& lengths = keep(inputs.tensor("seqlens"));
+    if (inputs.has(Argument::seqlens)) {
+        const Tensor& lengths = keep(inputs.tensor(Argument::seqlens));
         args_.seqlens_k = int32_array(lengths, 1);
         if (lengths.shape[0] != batch()) {
             raise_value_error(
@@ -157,15 +159,16 @@ void DecodeCall::read_lengths(const Inputs& inputs) {
             args_.max_seqlen_k = std::max(0, std::ranges::max(host_lengths()));
         }
     }
-    if (inputs.has("max_seqlen")) {
-        args_.max_seqlen_k = read_integer("max_seqlen", inputs.at("max_seqlen"));
+    if (inputs.has(Argument::max_seqlen)) {
+        args_.max_seqlen_k = read_integer("max_seqlen", inputs.at(Argument::max_seqlen));
     }
     if (args_.max_seqlen_k < 0 || args_.max_seqlen_k > capacity) {
-        raise_value_error(fmt::format(
-            "{} is {}; it must be 0 to what {} hold{}, {}",
-            inputs.has("max_seqlen") ? "max_seqlen" : "the longest of seqlens", args_.max_seqlen_k,
-            inputs.has("block_table") ? "block_table's pages" : "k_cache",
-            inputs.has("block_table") ? "" : "s", capacity));
+        raise_value_error(
+            fmt::format("{} is {}; it must be 0 to what {} hold{}, {}",
+                        inputs.has(Argument::max_seqlen) ? "max_seqlen" : "the longest of seqlens",
+                        args_.max_seqlen_k,
+                        inputs.has(Argument::block_table) ? "block_table's pages" : "k_cache",
+                        inputs.has(Argument::block_table) ? "" : "s", capacity));
     }
 }
 

@@ -31,30 +31,20 @@ bool is_on_cuda(const dlpack::Tensor& memory) {
     return memory.device.type == dlpack::cuda || memory.device.type == dlpack::cuda_managed;
 }
 
+// PyTorch negates imaginary parts of conjugates when it reads them. Complex numbers have parts in
+// fp32, fp16 and float64 alone, so that tensors of other types need not be asked.
+bool may_be_negated(const dlpack::Tensor& memory) {
+    return memory.dtype.code == dlpack::floating || memory.dtype.code == dlpack::complex;
+}
+
 bool is_negated(nb::handle tensor) {
     static PyObject* const method = PyUnicode_InternFromString("is_neg");
-    const nb::object answer = nb::steal(PyObject_CallMethodNoArgs(tensor.ptr(), method));
+    PyObject* const self = tensor.ptr();
+    const nb::object answer = nb::steal(PyObject_VectorcallMethod(method, &self, 1, nullptr));
     if (!answer.is_valid()) {
         throw nb::python_error();
     }
     return answer.ptr() == Py_True;
-}
-
-bool is_addressable(nb::handle tensor) {
-    const dlpack::Exchange* const exchange = exchange_of(tensor);
-    if (exchange == nullptr) {
-        return false;
-    }
-    dlpack::Tensor memory{};
-    if (exchange->read(tensor.ptr(), &memory) != 0) {
-        PyErr_Clear();  // sparse, or of a type that DLPack has no word for
-        return false;
-    }
-    const bool near = memory.device.type == dlpack::cpu || memory.device.type == dlpack::cuda_host;
-    const std::int32_t last = memory.ndim - 1;
-    const bool contiguous = last < 0 || memory.strides == nullptr || memory.strides[last] == 1 ||
-                            memory.shape[last] <= 1;
-    return (near || is_on_cuda(memory)) && contiguous && !is_negated(tensor);
 }
 
 }  // namespace
@@ -89,24 +79,41 @@ std::optional<dlpack::Tensor> exchanged(nb::handle tensor) {
     return memory;
 }
 
-bool all_addressable(nb::args tensors) {
-    for (const nb::handle tensor : tensors) {
-        if (!tensor.is_none() && !is_addressable(tensor)) {
-            return false;
-        }
+bool is_addressable(nb::handle tensor) {
+    if (tensor.is_none()) {
+        return true;
     }
-    return true;
+    const dlpack::Exchange* const exchange = exchange_of(tensor);
+    if (exchange == nullptr) {
+        return false;
+    }
+    dlpack::Tensor memory{};
+    if (exchange->read(tensor.ptr(), &memory) != 0) {
+        PyErr_Clear();  // sparse, or of a type that DLPack has no word for
+        return false;
+    }
+    const bool near = memory.device.type == dlpack::cpu || memory.device.type == dlpack::cuda_host;
+    const std::int32_t last = memory.ndim - 1;
+    const bool contiguous = last < 0 || memory.strides == nullptr || memory.strides[last] == 1 ||
+                            memory.shape[last] <= 1;
+    return (near || is_on_cuda(memory)) && contiguous &&
+           !(may_be_negated(memory) && is_negated(tensor));
 }
-nb::object current_stream(nb::handle tensor) {
+
+bool all_addressable(const nb::args& tensors) {
+    return std::ranges::all_of(tensors, is_addressable);
+}
+
+std::optional<std::uintptr_t> stream_of(nb::handle tensor) {
     const std::optional<dlpack::Tensor> memory = exchanged(tensor);
     if (!memory || !is_on_cuda(*memory)) {
-        return nb::none();
+        return std::nullopt;
     }
     void* stream = nullptr;
     if (exchange_of(tensor)->current_stream(memory->device.type, memory->device.id, &stream) != 0) {
         throw nb::python_error();
     }
-    return nb::cast(reinterpret_cast<std::uintptr_t>(stream));
+    return reinterpret_cast<std::uintptr_t>(stream);
 }
 
 }  // namespace raceline::python

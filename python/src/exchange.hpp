@@ -4,6 +4,7 @@
 // current one.
 #pragma once
 
+#include <cstdint>
 #include <nanobind/nanobind.h>
 #include <optional>
 
@@ -21,13 +22,15 @@ bool exchange_with(nb::handle type);
 /// strides are the library's own and valid until Python runs again. Throws what the library raises.
 std::optional<dlpack::Tensor> exchanged(nb::handle tensor);
 
-/// Whether kernels can take each of these, tensors or None, as it is: its type is one of those, it
-/// is dense on a CPU or a CUDA device, its last dimension is contiguous, and its sign bits are
-/// those in memory (PyTorch negates views of imaginary parts when it reads them).
-bool all_addressable(nb::args tensors);
+/// Whether kernels can take a tensor, or None, as it is: its type is one of those, it is dense on a
+/// CPU or a CUDA device, its last dimension is contiguous, and its sign bits are those in memory
+/// (PyTorch negates views of imaginary parts when it reads them).
+bool is_addressable(nb::handle tensor);
+/// The same of each of these.
+bool all_addressable(const nb::args& tensors);
 
-/// The number of the current CUDA stream on a tensor's device; None for one on a CPU, and for one
-/// whose type is none of those.
-nb::object current_stream(nb::handle tensor);
+/// The number of the current CUDA stream on a tensor's device; nothing for one on a CPU, and for
+/// one whose type is none of those.
+std::optional<std::uintptr_t> stream_of(nb::handle tensor);
 
 }  // namespace raceline::python

@@ -2,14 +2,15 @@
 // raceline._core: what the package's Python files call. No interface of its own.
 #include <exception>
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "call.hpp"
 #include "devices.hpp"
+#include "direct_call.hpp"
 #include "exchange.hpp"
 #include "page.hpp"
 #include "prediction.hpp"
@@ -66,25 +67,21 @@ void bind_kind(nb::module_& module, const char* name) {
     nb::class_<Kind, Call>(module, name)
         .def(
             "__init__",
-            [](Kind* self, nb::dict given, nb::object stream) {
-                new (self) Kind({std::move(given), std::move(stream)});
+            [](Kind* self, const nb::dict& given, const nb::object& stream) {
+                new (self) Kind(Inputs(given, stream));
             },
             nb::arg("given"), nb::arg("stream").none());
 }
 
 void bind_call(nb::module_& module) {
     nb::class_<Call>(module, "Call", "A checked call.")
-        .def_prop_ro("out_shape",
-                     [](const Call& call) {
-                         nb::list sizes;
-                         for (const std::int64_t size : call.out_shape()) {
-                             sizes.append(size);
-                         }
-                         return nb::tuple(sizes);
-                     })
+        .def_prop_ro("out_shape", &Call::out_shape)
         .def_prop_ro("lse_shape", &Call::lse_shape)
         .def_prop_ro("workspace_bytes", &Call::workspace_bytes)
-        .def("run", &Call::run, nb::arg("out"), nb::arg("lse").none(), nb::arg("workspace"),
+        .def("run",
+             nb::overload_cast<nb::handle, nb::handle, std::uintptr_t, std::size_t, std::uintptr_t>(
+                 &Call::run),
+             nb::arg("out"), nb::arg("lse").none(), nb::arg("workspace"),
              nb::arg("workspace_bytes"), nb::arg("stream"));
     bind_kind<ForwardCall>(module, "ForwardCall");
     bind_kind<DecodeCall>(module, "DecodeCall");
@@ -104,7 +101,9 @@ NB_MODULE(_core, module) {
     });
     module.def("exchange_with", &exchange_with);
     module.def("all_addressable", &all_addressable);
-    module.def("current_stream", &current_stream);
+    module.def("current_stream", &stream_of);
+    module.def("call_directly_with", &call_directly_with);
+    module.def("decode", &decode_directly);
     bind_call(module);
     bind_predictions(module);
     bind_devices(module);

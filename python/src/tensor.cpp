@@ -47,6 +47,17 @@ TensorView view_of(const Tensor& tensor) {
     return {tensor.data, storage_type(tensor), tensor.shape, tensor.strides};
 }
 
+bool is_contiguous(const Tensor& tensor) {
+    std::int64_t stride = 1;
+    for (std::size_t i = tensor.shape.size(); i-- > 0;) {
+        if (tensor.shape[i] > 1 && tensor.strides[i] != stride) {
+            return false;
+        }
+        stride *= tensor.shape[i];
+    }
+    return true;
+}
+
 namespace {
 
 void require_type(const Tensor& tensor, ElementType type) {
@@ -57,13 +68,9 @@ void require_type(const Tensor& tensor, ElementType type) {
 }
 
 void require_contiguous(const Tensor& tensor) {
-    std::int64_t stride = 1;
-    for (std::size_t i = tensor.shape.size(); i-- > 0;) {
-        if (tensor.shape[i] > 1 && tensor.strides[i] != stride) {
-            raise_value_error(fmt::format("{} has strides {} for shape {}; it must be contiguous",
-                                          tensor.name, list(tensor.strides), list(tensor.shape)));
-        }
-        stride *= tensor.shape[i];
+    if (!is_contiguous(tensor)) {
+        raise_value_error(fmt::format("{} has strides {} for shape {}; it must be contiguous",
+                                      tensor.name, list(tensor.strides), list(tensor.shape)));
     }
 }
 

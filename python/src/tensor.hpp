@@ -55,6 +55,8 @@ std::string type_name(const ElementType& type);
 DType storage_type(const Tensor& tensor);
 /// The public view of a tensor.
 TensorView view_of(const Tensor& tensor);
+/// Whether the elements follow one another, the last dimension's first.
+bool is_contiguous(const Tensor& tensor);
 /// The address of a contiguous array of `count` elements of one of the types below; TypeError or
 /// ValueError otherwise.
 const float* float_array(const Tensor& tensor, const std::vector<std::int64_t>& shape);

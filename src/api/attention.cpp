@@ -3,6 +3,7 @@
 
 #include "api/call.hpp"
 #include "api/engine_choice.hpp"
+#include "api/own_workspace.hpp"
 #include "api/refusal.hpp"
 #include "raceline/raceline.hpp"
 #include "support/build_info.hpp"
@@ -51,14 +52,44 @@ void check_workspace(const Execution& execution, std::size_t needed, const Call&
     }
 }
 
+void launch(const Call& call, const EngineChoice& choice, const Execution& execution,
+            std::size_t needed) {
+    check_workspace(execution, needed, call);
+    choice.kernel->launch(call.args, choice.tile, *choice.device, execution.workspace,
+                          execution.place == Place::cuda ? execution.stream : nullptr);
+}
+
 void run(Call& call, const AttentionOptions& options, const Execution& execution) {
     if (call.empty()) {
         return;
     }
     const EngineChoice choice = engine_for(call, options, execution.place);
-    check_workspace(execution, workspace_of(call, choice), call);
-    choice.kernel->launch(call.args, choice.tile, *choice.device, execution.workspace,
-                          execution.place == Place::cuda ? execution.stream : nullptr);
+    launch(call, choice, execution, workspace_of(call, choice));
+}
+
+/// What `check` gives. Of several faults, the one that `measure` refuses is told: callers that ask
+/// for the workspace's size hear of that first.
+template <class Check, class Measure>
+Call checked_call(const Check& check, const Measure& measure) {
+    try {
+        return check();
+    } catch (const Error&) {
+        measure();
+        throw;
+    }
+}
+
+void run(Call& call, const AttentionOptions& options, Execution execution,
+         const api::Allocate& allocate) {
+    if (call.empty()) {
+        return;
+    }
+    const EngineChoice choice = engine_for(call, options, execution.place);
+    execution.workspace_bytes = workspace_of(call, choice);
+    if (execution.workspace_bytes != 0) {
+        execution.workspace = allocate(execution.workspace_bytes);
+    }
+    launch(call, choice, execution, execution.workspace_bytes);
 }
 
 }  // namespace
@@ -81,6 +112,19 @@ std::size_t decode_workspace(const DecodeArgs& args, Place place) {
 void decode(const DecodeArgs& args, const Execution& execution) {
     Call call = api::check_decode(args, execution, Pointers::needed);
     run(call, args.options, execution);
+}
+
+void api::forward(const ForwardArgs& args, Place place, void* stream, const Allocate& allocate) {
+    Call call = checked_call([&] { return check_forward(args, place, Pointers::needed); },
+                             [&] { forward_workspace(args, place); });
+    run(call, args.options, {.place = place, .stream = stream}, allocate);
+}
+
+void api::decode(const DecodeArgs& args, Place place, void* stream, const Allocate& allocate) {
+    const Execution execution{.place = place, .stream = stream};
+    Call call = checked_call([&] { return check_decode(args, execution, Pointers::needed); },
+                             [&] { decode_workspace(args, place); });
+    run(call, args.options, execution, allocate);
 }
 
 std::string version() {
