@@ -31,12 +31,6 @@ bool is_on_cuda(const dlpack::Tensor& memory) {
     return memory.device.type == dlpack::cuda || memory.device.type == dlpack::cuda_managed;
 }
 
-// PyTorch negates imaginary parts of conjugates when it reads them. Complex numbers have parts in
-// fp32, fp16 and float64 alone, so that tensors of other types need not be asked.
-bool may_be_negated(const dlpack::Tensor& memory) {
-    return memory.dtype.code == dlpack::floating || memory.dtype.code == dlpack::complex;
-}
-
 bool is_negated(nb::handle tensor) {
     static PyObject* const method = PyUnicode_InternFromString("is_neg");
     PyObject* const self = tensor.ptr();
@@ -96,8 +90,7 @@ bool is_addressable(nb::handle tensor) {
     const std::int32_t last = memory.ndim - 1;
     const bool contiguous = last < 0 || memory.strides == nullptr || memory.strides[last] == 1 ||
                             memory.shape[last] <= 1;
-    return (near || is_on_cuda(memory)) && contiguous &&
-           !(may_be_negated(memory) && is_negated(tensor));
+    return (near || is_on_cuda(memory)) && contiguous && !is_negated(tensor);
 }
 
 bool all_addressable(const nb::args& tensors) {
