@@ -42,7 +42,7 @@ bool is_operation(const std::string& name) {
 
 Fusion fusion_of(const Options& options) {
     require(options.suite.empty() && options.shapes.empty(), Status::invalid_argument,
-            "--fuse names its own shapes: leave out --suite and --shape");
+            "--fuse names its own shapes: leave out --suite, --shape and --op");
     const std::string shape = operation_shape(options.fuse);
     const std::string name = shape.substr(3, shape.find(',') - 3);  // behind op=
     // Before its sizes are asked for: with them it would be refused all the same.

@@ -39,8 +39,9 @@ struct PointVerdict {
 };
 
 /// `device` as in predict_shape. Throws Error(invalid_argument) for a count or time that is
-/// negative or not a number, and for operations without an engine. So it does for an engine or
-/// memory for which the device has no rate, and names the nearest one.
+/// negative, not a number, or not 0 and outside 1e-30 to 1e30, and for operations without an
+/// engine. So it does for an engine or memory for which the device has no rate, and names the
+/// nearest one.
 PointVerdict judge_point(const WorkPoint& point, const std::string& device = {});
 
 }  // namespace raceline

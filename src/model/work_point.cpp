@@ -17,8 +17,13 @@ namespace raceline {
 namespace {
 
 void require_amount(std::string_view name, double value) {
+    // Beyond these a quotient may be no number. The same holds of files and of the command line.
+    constexpr double least = 1e-30;
+    constexpr double most = 1e30;
     require(std::isfinite(value) && value >= 0, Status::invalid_argument,
             "{} is {}; it must be a number, 0 or more", name, value);
+    require(value == 0 || (value >= least && value <= most), Status::invalid_argument,
+            "{} is {}; from 1e-30 to 1e30 is accepted", name, value);
 }
 
 bool is_whole_device(std::string_view id) {

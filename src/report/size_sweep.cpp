@@ -118,13 +118,15 @@ std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRan
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         refusal = add_row(table, sizes[i], problem(sizes[i]), device, how, kernel);
         served = served || refusal.empty();
-        if (i == 0 || limiter_at(sizes[i - 1]) == limiter_at(sizes[i])) {
-            continue;
+        // Between two rows more than one may change: from the launch to memory to arithmetic.
+        std::int64_t from = sizes[i == 0 ? 0 : i - 1];
+        while (limiter_at(from) != limiter_at(sizes[i])) {
+            const std::string before = limiter_at(from);
+            const std::int64_t last = last_limited_by(before, from, sizes[i], limiter_at);
+            from = last + 1;
+            crossings += fmt::format("up to {0}={1} {2} bounds it, from {0}={3} on {4}\n",
+                                     range.field, last, before, from, limiter_at(from));
         }
-        const std::string before = limiter_at(sizes[i - 1]);
-        const std::int64_t last = last_limited_by(before, sizes[i - 1], sizes[i], limiter_at);
-        crossings += fmt::format("up to {0}={1} {2} bounds it, from {0}={3} on {4}\n", range.field,
-                                 last, before, last + 1, limiter_at(last + 1));
     }
     require(served || kernel.empty(), Status::unsupported, "{}", refusal);
     return fmt::format("{} on {}, over {}\n{}{}", heading_shape(shape, style), device.id,

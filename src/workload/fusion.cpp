@@ -61,11 +61,16 @@ void add_attention(const Workload& w, Fusion& fusion) {
     }
     pairs *= static_cast<double>(w.heads_q);
     fusion.scores = pairs * bytes_of(w.out_dtype());
+    // They work on every pair, so they read every key: also those that a window hides.
+    Workload unmasked = w;
+    unmasked.mask = Mask::full;
+    unmasked.window.reset();
+    const double keys = unmasked.bytes_kv();
     const auto d = static_cast<double>(w.headdim);
     const auto d_v = static_cast<double>(w.headdim_v);
     const double of_keys = w.mla ? 1 : d / (d + d_v);
     fusion.parts = {
-        {"scores", {}, 2 * pairs * d, w.bytes_q() + of_keys * w.bytes_kv(), fusion.scores, true},
+        {"scores", {}, 2 * pairs * d, w.bytes_q() + of_keys * keys, fusion.scores, true},
         {"softmax",
          {},
          form_of(RowStep::softmax).operations * pairs,
@@ -75,7 +80,7 @@ void add_attention(const Workload& w, Fusion& fusion) {
         {"values",
          {},
          2 * pairs * d_v,
-         fusion.scores + (w.mla ? 1 : 1 - of_keys) * w.bytes_kv(),
+         fusion.scores + (w.mla ? 1 : 1 - of_keys) * keys,
          w.bytes_out(),
          true}};
 }

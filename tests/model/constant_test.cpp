@@ -187,6 +187,8 @@ constexpr std::array definitions{
     Definition{"src/model/residents.cpp", "1e-6", "the change that ends an iteration"},
     Definition{"src/model/work_point.cpp", "1.1", "a tenth more"},
     Definition{"src/model/work_point.cpp", "0.03", "what counts as at the roof"},
+    Definition{"src/model/work_point.cpp", "1e-30", "the least amount that is accepted"},
+    Definition{"src/model/work_point.cpp", "1e30", "the largest amount that is accepted"},
 };
 
 // Host files that speak of counts or constants: the model, and what kernels tell it. A file of

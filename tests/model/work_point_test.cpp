@@ -124,6 +124,16 @@ TEST(WorkPoint, RefusalsNameWhatThereIs) {
                 HasSubstr("seconds is inf"));
 }
 
+// Their quotients would be infinite, or no number at all.
+TEST(WorkPoint, AmountsBeyondAnyMachineAreRefused) {
+    EXPECT_THAT(refusal({.flops = 1e308, .bytes = 1, .engine = "fp16"}),
+                HasSubstr("flops is 1e+308; from 1e-30 to 1e30 is accepted"));
+    EXPECT_THAT(refusal({.bytes = 5e-324}), HasSubstr("bytes is"));
+    EXPECT_THAT(refusal({.bytes = 1, .seconds = 1e-308}), HasSubstr("seconds is"));
+    EXPECT_EQ(refusal({.flops = 1e30, .bytes = 1e-30, .seconds = 1e-30, .engine = "fp16"}),
+              "(none)");
+}
+
 // The bound is the larger of both times, and a tenth more of its rate never makes more of it.
 TEST(WorkPoint, OfRandomPointsTheBoundIsTheLargerTime) {
     std::mt19937_64 random(7);

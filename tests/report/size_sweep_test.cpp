@@ -49,6 +49,12 @@ TEST(SizeSweep, NamesTheCrossing) {
     EXPECT_THAT(
         text, HasSubstr(fmt::format("up to m={} dram bounds it, from m={} on flop.wgmma.bf16", last,
                                     last + 1)));
+    // A small layer leaves the launch and reaches arithmetic between two rows of the table.
+    const std::string small = size_sweep_text("op=linear,n=1024,k=1024", DType::bf16,
+                                              parse_size_range("m=1:8192"), device, graph);
+    EXPECT_THAT(small, testing::ContainsRegex("up to m=[0-9]+ launch bounds it, from m=[0-9]+ on "
+                                              "dram\nup to m=[0-9]+ dram bounds it, from "
+                                              "m=[0-9]+ on flop.wgmma.bf16\n"));
     EXPECT_THAT(size_sweep_text("h=32/8,q=1,d=128", DType::bf16, parse_size_range("k=4096:65536"),
                                 device, graph),
                 HasSubstr("dram bounds it everywhere"));

@@ -124,6 +124,18 @@ TEST(Fusion, OfAttentionCountsTheScoreMatrix) {
     EXPECT_NEAR(fusion.fused.flops() / fusion.bytes_after(), 1024, 1e-9);
 }
 
+// Unfused parts compute every score, so they read the keys that a window hides, too.
+TEST(Fusion, OfAttentionWithAWindowReadsAllKeysForAllScores) {
+    const Fusion fusion = fusion_of(parse_shape("h=1,q=16,k=1024,d=64,window=7:0,dtype=fp16"));
+    const double scores = 2.0 * 16 * 1024;
+    const double queries = 2.0 * 16 * 64;
+    const double keys = 2.0 * 1024 * 64;
+    EXPECT_EQ(fusion.scores, scores);
+    EXPECT_EQ(fusion.parts[0].bytes_read, queries + keys);
+    EXPECT_EQ(fusion.parts[2].bytes_read, scores + keys);
+    EXPECT_LT(fusion.bytes_after(), 2 * queries + 2 * keys);
+}
+
 TEST(Fusion, RefusesOneStep) {
     EXPECT_THROW(fusion_of(parse_shape("op=relu,n=4x4")), Error);
     EXPECT_THROW(fusion_of(parse_shape("op=adam,n=4x4")), Error);
