@@ -160,20 +160,20 @@ Amounts amounts_of_passes(const RowProgram& program, const Reading& reading) {
 enum class Way { compiled, kept, flat, held, wide };
 
 KeptLayout kept_layout_of(const RowProgram& program, const Workload& w, const Device& device) {
-    return kept_layout(program, w.extent(grid_rows), w.extent(grid_width) * element_bytes(w),
-                       device);
+    return kept_layout(
+        program, w.extent(grid_rows),
+        bytes_of_chunks(w.extent(grid_width), element_bytes(w), is_whole(program, w)), device);
 }
 
 Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout,
            const Device& device) {
     const bool together = layout.pieces > 1 && has_reductions(program);
-    if (is_compiled(program, w)) {
-        if (!together) {
-            return Way::compiled;
-        }
-        if (kept_layout_of(program, w, device).cluster > 0) {
-            return Way::kept;
-        }
+    if (is_compiled(program, w) && !together) {
+        return Way::compiled;
+    }
+    if (together && compiled_index(program) < compiled_programs.size() &&
+        kept_layout_of(program, w, device).cluster > 0) {
+        return Way::kept;
     }
     return !knows_rows(program) ? Way::flat : together ? Way::wide : Way::held;
 }
@@ -305,17 +305,24 @@ void add_shifted_traffic(const RowProgram& program, const Workload& w, double pa
 std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w,
                                 const KeptLayout& layout, const Device& device) {
     const auto rows = static_cast<double>(w.extent(grid_rows));
-    const std::int64_t bytes = w.extent(grid_width) * element_bytes(w);
-    const auto row = static_cast<double>(bytes);
+    const bool whole = is_whole(program, w);
+    const std::int64_t bytes = bytes_of_chunks(w.extent(grid_width), element_bytes(w), whole);
+    const auto row = static_cast<double>(w.extent(grid_width) * element_bytes(w));
     const double chunks = std::ceil(
         static_cast<double>(chunks_of_section(bytes / 16, layout.cluster)) / layout.threads);
     const Tile all{layout.threads, layout.threads, 1};
     const Reading reading{chunks * static_cast<double>(16 / element_bytes(w)), chunks,
                           static_cast<double>(all.lanes), w.dtype, 0};
-    const Amounts of_pass = amounts_of_passes(program, reading);
+    Amounts of_pass = amounts_of_passes(program, reading);
     const auto reductions = static_cast<double>(reductions_of(program));
     const double passes = reductions + 1 - (pair_of(program).at > 0 ? 1 : 0);
     const double vectors = steps_before(program, program.size, takes_vector);
+    // Two chunks of a vector are joined for one of a row that begins inside of one.
+    const double loads = whole ? vectors : 2 * vectors;
+    if (!whole) {
+        of_pass.slots +=
+            chunks * (slots_of_shifted_chunk + slots_of_joined_chunk * vectors / passes);
+    }
     Counts c;
     c.launch = "main";
     c.cluster = layout.cluster;
@@ -332,9 +339,9 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w,
     Work of_row;
     of_row["byte.dram_read"] = row;
     of_row["byte.dram_write"] = row;
-    of_row["byte.l2"] = row * (2 + vectors);
+    of_row["byte.l2"] = row * (2 + loads);
     // Copied there, read in each pass; results and what is the same for all rows take the same way.
-    of_row["byte.smem_lsu"] = row * (1 + passes + 1 + vectors);
+    of_row["byte.smem_lsu"] = row * (1 + passes + 1 + loads);
     of_row["op.issue"] = layout.cluster * layout.threads * of_pass.slots * passes;
     of_row["op.ex2"] = layout.cluster * layout.threads * of_pass.specials * passes;
     const double of_cta = std::ceil(rows * layout.cluster / static_cast<double>(c.ctas));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain whose steps are known when it is compiled and that reduces one matrix, on rows of whole
-// chunks of 16 bytes that are too wide for the registers of a CTA. A cluster of CTAs keeps a row in
-// its shared memory, a section each; a single CTA does where it has room, a small one for each row
-// where an SM has room for four. A thread copies, reduces and stores chunks of its own, so that it
-// asks for the next row's chunks as soon as it has stored this one's, and waits for others only
-// where sums meet. Statistics of a norm or softmax are taken while the row comes in: memory would
-// wait while lanes went over it once more.
+// A chain whose steps are known when it is compiled and that reduces one matrix, on rows that are
+// too wide for the registers of a CTA. A cluster of CTAs keeps a row in its shared memory, a
+// section each; a single CTA does where it has room, a small one for each row where an SM has room
+// for four. Where a row begins or ends inside of 16 bytes, its first and last chunk have a
+// neighbour's elements beside its own. A thread copies, reduces and stores chunks of its own, so
+// that it asks for the next row's chunks as soon as it has stored this one's, and waits for others
+// only where sums meet. Statistics of a norm or softmax are taken while the row comes in: memory
+// would wait while lanes went over it once more.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include "gpu/ptx/cluster.cuh"
 #include "gpu/ptx/cp_async.cuh"
 #include "kernels/rows_cuda/row_parts.cuh"
+#include "kernels/rows_cuda/shifted_chunks.cuh"
 #include "workload/compiled_chains.hpp"
 
 namespace raceline::kernels::rows_cuda {
@@ -26,6 +28,28 @@ struct KeptParams {
     char* tensors[tensor_count];
 };
 
+/// The elements of a chunk that are the row's: from `begin` to before `end`.
+template <int per_chunk>
+struct Edges {
+    int begin = 0, end = per_chunk;
+
+    [[nodiscard]] __device__ __forceinline__ bool are_whole() const {
+        return begin == 0 && end == per_chunk;
+    }
+    [[nodiscard]] __device__ __forceinline__ float count() const {
+        return static_cast<float>(end - begin);
+    }
+    /// A value in the place of a neighbour's elements.
+    __device__ __forceinline__ void mask(float (&x)[per_chunk], float value) const {
+        if (!are_whole()) {
+#pragma unroll
+            for (int e = 0; e < per_chunk; ++e) {
+                x[e] = e < begin || e >= end ? value : x[e];
+            }
+        }
+    }
+};
+
 /// What a thread has seen of a softmax: the sum is of exponentials of elements less the largest.
 template <DType type, int per_chunk>
 struct SoftmaxSoFar {
@@ -34,7 +58,8 @@ struct SoftmaxSoFar {
     __device__ __forceinline__ static float share(float v, float largest) {
         return exponential<type>(v - (largest == -INFINITY ? 0.0F : largest));
     }
-    __device__ __forceinline__ void add(const float (&x)[per_chunk]) {
+    __device__ __forceinline__ void add(float (&x)[per_chunk], Edges<per_chunk> edges) {
+        edges.mask(x, -INFINITY);
         float now = largest;
 #pragma unroll
         for (int e = 0; e < per_chunk; ++e) {
@@ -48,7 +73,9 @@ struct SoftmaxSoFar {
         sum = sum * share(largest, now) + of_chunk;
         largest = now;
     }
-    [[nodiscard]] __device__ __forceinline__ float first() const { return largest; }
+    [[nodiscard]] __device__ __forceinline__ float first() const {
+        return largest;
+    }
     /// The sum, had it been taken with the row's statistic, which is its largest element negated.
     [[nodiscard]] __device__ __forceinline__ float second(float statistic) const {
         return sum * share(largest, -statistic);
@@ -60,32 +87,36 @@ template <int per_chunk>
 struct VarianceSoFar {
     float sum = 0, count = 0, mean = 0, squares = 0;
 
-    __device__ __forceinline__ void add(const float (&x)[per_chunk]) {
+    __device__ __forceinline__ void add(float (&x)[per_chunk], Edges<per_chunk> edges) {
+        edges.mask(x, 0);
         float of_chunk = 0;
 #pragma unroll
         for (int e = 0; e < per_chunk; ++e) {
             of_chunk += x[e];
         }
         sum += of_chunk;
-        const float mean_of_chunk = of_chunk / per_chunk;
+        const float mean_of_chunk = of_chunk / edges.count();
+        edges.mask(x, mean_of_chunk);
 #pragma unroll
         for (int e = 0; e < per_chunk; ++e) {
             squares = fmaf(x[e] - mean_of_chunk, x[e] - mean_of_chunk, squares);
         }
         const float apart = mean_of_chunk - mean;
-        const float share = per_chunk * ptx::rcp_approx_ftz_f32(count + per_chunk);
+        const float share = edges.count() * ptx::rcp_approx_ftz_f32(count + edges.count());
         squares = fmaf(apart * count, apart * share, squares);  // 0 where nothing was seen
         mean = fmaf(apart, share, mean);
-        count += per_chunk;
+        count += edges.count();
     }
-    [[nodiscard]] __device__ __forceinline__ float first() const { return sum; }
+    [[nodiscard]] __device__ __forceinline__ float first() const {
+        return sum;
+    }
     /// The squares, had they been of elements plus the statistic, the row's mean negated.
     [[nodiscard]] __device__ __forceinline__ float second(float statistic) const {
         return fmaf((mean + statistic) * count, mean + statistic, squares);
     }
 };
 
-template <DType type, std::size_t chain, int threads>
+template <DType type, std::size_t chain, int threads, bool whole>
 struct KeptRow {
     static constexpr RowProgram program = compiled_programs[chain];
     static constexpr int per_chunk = gpu::chunk_of<type>;
@@ -93,7 +124,7 @@ struct KeptRow {
     static constexpr int groups = 4;
     static constexpr int vectors = steps_before(program, program.size, takes_vector);
     /// Chunks that a thread stores while what is the same for all rows is on its way for as many.
-    static constexpr int at_once = vectors > 1 ? 2 : 4;
+    static constexpr int at_once = vectors > (whole ? 1 : 0) ? 2 : 4;
     using Operands = uint4[vectors > 0 ? vectors : 1][at_once];
     using Params = KeptParams<compiled_programs[chain].result + 1>;
 
@@ -103,7 +134,7 @@ struct KeptRow {
     float* sums;     ///< two rows of a float for each CTA of the cluster
     int rank;        ///< among them
     int first;       ///< chunk of the row that the section begins with
-    int of_section;  ///< its chunks
+    int section;     ///< chunks that it has room for
     int of_group;    ///< those of a group of all threads, a multiple of what they take at a time
     int turn = 0;
     float left[reductions_before(program, program.size) + 1];  ///< what reductions have left
@@ -111,36 +142,55 @@ struct KeptRow {
 
     __device__ __forceinline__ KeptRow(const Params& params, uint4* shared)
         : p(params), kept(shared), rank(static_cast<int>(blockIdx.x) % params.cluster) {
-        const auto of_row = static_cast<int>(p.width / per_chunk);
-        const int section = chunks_of_section(of_row, p.cluster);
+        const std::int64_t bytes = bytes_of_chunks(p.width, gpu::width_of<type>, whole);
+        section = chunks_of_section(bytes / 16, p.cluster);
         partial = reinterpret_cast<float*>(shared + section);
         sums = partial + 64;
         first = rank * section;
-        of_section = min(max(of_row - first, 0), section);
         constexpr int step = threads * at_once;
         of_group = (section + step * groups - 1) / (step * groups) * step;
     }
 
-    __device__ __forceinline__ const uint4* section_of(std::int64_t row, int tensor) const {
-        return reinterpret_cast<const uint4*>(p.tensors[tensor] +
-                                              row * p.width * gpu::width_of<type>) +
-               first;
+    /// Elements of the row before that stand in a row's first chunk.
+    __device__ __forceinline__ int shift_of(std::int64_t row) const {
+        return whole ? 0 : static_cast<int>(row * p.width) & (per_chunk - 1);
+    }
+    __device__ __forceinline__ char* section_of(std::int64_t row, int tensor) const {
+        return p.tensors[tensor] + (row * p.width - shift_of(row)) * gpu::width_of<type> +
+               16 * static_cast<std::int64_t>(first);
+    }
+    /// Chunks of the section that the row has a part of.
+    __device__ __forceinline__ int length_of(std::int64_t row) const {
+        const int positions = static_cast<int>(p.width) + shift_of(row);
+        return min(max((positions + per_chunk - 1) / per_chunk - first, 0), section);
+    }
+    __device__ __forceinline__ Edges<per_chunk> edges_of(int chunk, int shift) const {
+        if constexpr (whole) {
+            return {};
+        }
+        const int position = (first + chunk) * per_chunk;
+        return {max(shift - position, 0),
+                min(static_cast<int>(p.width) + shift - position, per_chunk)};
     }
     /// The thread's chunks of a group.
     __device__ __forceinline__ int begin_of(int group) const {
         return group * of_group + static_cast<int>(threadIdx.x);
     }
-    __device__ __forceinline__ int end_of(int group) const {
-        return min(of_section, (group + 1) * of_group);
+    __device__ __forceinline__ int end_of(int group, int length) const {
+        return min(length, (group + 1) * of_group);
     }
 
     /// A group of its chunks of a row, on their way; of no row, none.
     __device__ __forceinline__ void ask(std::int64_t row, int group) const {
         if (row < p.rows) {
-            const auto* from = section_of(row, 0);
+            const char* from = section_of(row, 0);
+            const int end = end_of(group, length_of(row));
             const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(kept));
-            for (int chunk = begin_of(group); chunk < end_of(group); chunk += threads) {
-                ptx::cp_async_cg_16(to + 16 * static_cast<std::uint32_t>(chunk), from + chunk, 16);
+            for (int chunk = begin_of(group); chunk < end; chunk += threads) {
+                // What stands behind the matrix may not be read.
+                const int bytes = edges_of(chunk, shift_of(row)).end * gpu::width_of<type>;
+                ptx::cp_async_cg_16(to + 16 * static_cast<std::uint32_t>(chunk), from + 16 * chunk,
+                                    bytes);
             }
         }
         ptx::cp_async_commit_group();
@@ -162,49 +212,69 @@ struct KeptRow {
             steps_to<end, i + 1>(operands, of_operands);
         }
     }
-    /// Of the chunks that a thread stores from `begin` on, what is the same for all rows.
+    /// Of the chunks that a thread stores from `begin` on, what is the same for all rows. It has
+    /// its chunks elsewhere where rows begin inside of one: two are joined.
     template <int i = 0>
-    __device__ __forceinline__ void load_operands(int begin, Operands& operands) const {
+    __device__ __forceinline__ void load_operands(std::int64_t row, int begin,
+                                                  Operands& operands) const {
         if constexpr (i < program.size) {
             constexpr RowInstruction its = program.list[i];
             if constexpr (takes_vector(its.op)) {
                 constexpr int its_own = steps_before(program, i, takes_vector);
-                const auto* from = section_of(0, its.tensor);
+                const int length = length_of(row);
 #pragma unroll
                 for (int a = 0; a < at_once; ++a) {
                     const int chunk = begin + a * threads;
-                    if (chunk < of_section) {
-                        operands[its_own][a] = __ldg(from + chunk);
+                    if (chunk < length) {
+                        operands[its_own][a] = operand_of(its.tensor, chunk, shift_of(row));
                     }
                 }
             }
-            load_operands<i + 1>(begin, operands);
+            load_operands<i + 1>(row, begin, operands);
+        }
+    }
+    __device__ __forceinline__ uint4 operand_of(int tensor, int chunk, int shift) const {
+        const char* vector = p.tensors[tensor];
+        if constexpr (whole) {
+            return __ldg(reinterpret_cast<const uint4*>(vector) + first + chunk);
+        } else {
+            const int position = (first + chunk) * per_chunk;
+            const auto end = static_cast<int>(p.width);
+            TwoChunks<type> two;
+            two.load(vector, position, end, shift, position > 0);
+            if (position + per_chunk > end) {
+                two.load_end(vector, position, end);
+            }
+            return joined<type>(two.before, two.after, shift);
         }
     }
 
-    /// Calls `add` with each of the thread's chunks widened, as they come or all at once.
+    /// Calls `add` with the edges of each of the thread's chunks, which is widened, as they come or
+    /// all at once.
     template <bool arriving, int group = 0, class Add>
-    __device__ __forceinline__ void each_chunk(const Add& add) {
+    __device__ __forceinline__ void each_chunk(std::int64_t row, const Add& add) {
         if constexpr (group < groups) {
             if constexpr (arriving) {
                 ptx::cp_async_wait_group<groups - 1 - group>();
             }
 #pragma unroll 2
-            for (int chunk = begin_of(group); chunk < end_of(group); chunk += threads) {
+            for (int chunk = begin_of(group); chunk < end_of(group, length_of(row));
+                 chunk += threads) {
                 gpu::widen<type>(kept[chunk], x[0]);
-                add();
+                add(edges_of(chunk, shift_of(row)));
             }
-            each_chunk<arriving, group + 1>(add);
+            each_chunk<arriving, group + 1>(row, add);
         }
     }
     /// One reduction over the thread's chunks.
     template <int i>
-    __device__ __forceinline__ float over_mine() {
+    __device__ __forceinline__ float over_mine(std::int64_t row) {
         constexpr RowOp op = program.list[i].op;
         static_assert(steps_before(program, i, takes_vector) == 0);
         float so_far = start_of(op);
-        each_chunk<reductions_before(program, i) == 0>([&] {
+        each_chunk<reductions_before(program, i) == 0>(row, [&](Edges<per_chunk> edges) {
             steps_to<i>({}, 0);
+            edges.mask(x[0], start_of(op));
             float of_chunk = start_of(op);
 #pragma unroll
             for (int e = 0; e < per_chunk; ++e) {
@@ -249,55 +319,75 @@ struct KeptRow {
         left[its_own] = finished(its.finish, all, static_cast<float>(p.width), p.eps);
     }
     template <int i, class SoFar>
-    __device__ __forceinline__ void leave_pair() {
+    __device__ __forceinline__ void leave_pair(std::int64_t row) {
         SoFar so_far;
-        each_chunk<true>([&] { so_far.add(x[0]); });
+        each_chunk<true>(row, [&](Edges<per_chunk> edges) { so_far.add(x[0], edges); });
         leave<i>(so_far.first());
         leave<pair_of(program).at>(so_far.second(left[0]));
     }
     /// Reduction `i`, if there is one, and those behind it.
     template <int i = 0>
-    __device__ __forceinline__ void reduce_from() {
+    __device__ __forceinline__ void reduce_from(std::int64_t row) {
         if constexpr (i < program.size) {
             constexpr RowOp op = program.list[i].op;
             constexpr ReductionPair pair = pair_of(program);
             if constexpr (i == 0 && pair.at > 0) {
                 if constexpr (pair.of_softmax) {
-                    leave_pair<i, SoftmaxSoFar<type, per_chunk>>();
+                    leave_pair<i, SoftmaxSoFar<type, per_chunk>>(row);
                 } else {
-                    leave_pair<i, VarianceSoFar<per_chunk>>();
+                    leave_pair<i, VarianceSoFar<per_chunk>>(row);
                 }
-                reduce_from<pair.at + 1>();
+                reduce_from<pair.at + 1>(row);
             } else {
                 if constexpr (is_reduction(op)) {
-                    leave<i>(over_mine<i>());
+                    leave<i>(over_mine<i>(row));
                 }
-                reduce_from<i + 1>();
+                reduce_from<i + 1>(row);
             }
+        }
+    }
+    __device__ __forceinline__ void store(char* to, int chunk, int shift) {
+        const Edges<per_chunk> edges = edges_of(chunk, shift);
+        if (edges.are_whole()) {
+            gpu::store_chunk<type>(to, chunk, static_cast<std::int32_t>(p.width), true, x[0]);
+        } else {
+            store_elements<type>(to + 16 * static_cast<std::int64_t>(chunk),
+                                 packed_chunk<type>(x[0]), edges.begin, edges.end);
+        }
+    }
+    /// Operands of the chunks from `begin` on, and those behind them asked for: where two chunks
+    /// are joined for one, a thread has no registers for more.
+    __device__ __forceinline__ void take_operands(std::int64_t row, int begin, Operands& ahead,
+                                                  Operands& here) const {
+        if constexpr (!whole) {
+            load_operands(row, begin, here);
+        } else {
+#pragma unroll
+            for (int v = 0; v < vectors; ++v) {
+#pragma unroll
+                for (int a = 0; a < at_once; ++a) {
+                    here[v][a] = ahead[v][a];
+                }
+            }
+            load_operands(row, begin + at_once * threads, ahead);
         }
     }
     /// Stores the result group by group, and asks for the next row's in its place.
     __device__ __forceinline__ void finish(std::int64_t row, std::int64_t next, Operands& ahead) {
-        char* to = p.tensors[program.result] + row * p.width * gpu::width_of<type> +
-                   16 * static_cast<std::int64_t>(first);
+        char* to = section_of(row, program.result);
+        const int length = length_of(row);
         for (int group = 0; group < groups; ++group) {
-            for (int begin = begin_of(group); begin < end_of(group); begin += at_once * threads) {
+            const int end = end_of(group, length);
+            for (int begin = begin_of(group); begin < end; begin += at_once * threads) {
                 Operands here;
-#pragma unroll
-                for (int v = 0; v < vectors; ++v) {
-#pragma unroll
-                    for (int a = 0; a < at_once; ++a) {
-                        here[v][a] = ahead[v][a];
-                    }
-                }
-                load_operands(begin + at_once * threads, ahead);
+                take_operands(row, begin, ahead, here);
 #pragma unroll
                 for (int a = 0; a < at_once; ++a) {
                     const int chunk = begin + a * threads;
-                    if (chunk < of_section) {
+                    if (chunk < length) {
                         gpu::widen<type>(kept[chunk], x[0]);
                         steps_to<program.size>(here, a);
-                        gpu::store_chunk<type>(to, chunk, p.width, true, x[0]);
+                        store(to, chunk, shift_of(row));
                     }
                 }
             }
@@ -315,18 +405,20 @@ struct KeptRow {
         const std::int64_t clusters = gridDim.x / p.cluster;
         for (std::int64_t row = blockIdx.x / p.cluster; row < p.rows; row += clusters) {
             Operands ahead;
-            load_operands(static_cast<int>(threadIdx.x), ahead);
-            reduce_from();
+            if constexpr (whole) {
+                load_operands(row, static_cast<int>(threadIdx.x), ahead);
+            }
+            reduce_from(row);
             finish(row, row + clusters, ahead);
         }
     }
 };
 
-template <DType type, std::size_t chain, int threads>
+template <DType type, std::size_t chain, int threads, bool whole>
 __global__ void __launch_bounds__(threads, kept_threads_of_sm / threads)
     kept_rows(const __grid_constant__ KeptParams<compiled_programs[chain].result + 1> p) {
     extern __shared__ uint4 dynamic_shared[];
-    KeptRow<type, chain, threads> kept(p, dynamic_shared);
+    KeptRow<type, chain, threads, whole> kept(p, dynamic_shared);
     kept.run();
 }
 

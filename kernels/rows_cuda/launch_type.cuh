@@ -80,19 +80,19 @@ void launch_held(const Params& p, void* stream) {
 
 /// Where CTAs stay and take row after row, as many as run at once. False where the device runs none
 /// of so many CTAs, or the code was compiled for one without clusters.
-template <DType type, std::size_t chain>
+template <DType type, std::size_t chain, bool whole>
 bool launch_kept(const Params& p, int units, void* stream) {
     constexpr RowProgram program = compiled_programs[chain];
     if constexpr (reduces_one_matrix(program)) {
         const int cluster = p.kept.cluster;
-        const std::int64_t row = p.layout.width * gpu::width_of<type>;
+        const std::int64_t row = bytes_of_chunks(p.layout.width, gpu::width_of<type>, whole);
         KeptParams<program.result + 1> kept{p.layout.rows, p.layout.width, cluster, p.eps, {}};
         std::copy_n(p.tensors, std::size(kept.tensors), kept.tensors);
         LaunchShape shape{dim3(static_cast<unsigned>(cluster)), p.kept.threads,
                           static_cast<std::size_t>(kept_bytes(row, cluster)), stream};
         const auto code = p.kept.threads == kept_threads[0]
-                              ? kept_rows<type, chain, kept_threads[0]>
-                              : kept_rows<type, chain, kept_threads[1]>;
+                              ? kept_rows<type, chain, kept_threads[0], whole>
+                              : kept_rows<type, chain, kept_threads[1], whole>;
         const std::int64_t at_once = cluster == 1
                                          ? std::int64_t{units} * p.kept.residents
                                          : most_clusters("rows_cuda", code, shape, cluster);
@@ -116,8 +116,12 @@ template <DType type, int index, std::size_t... chain>
 void launch_tile(const Params& p, int units, void* stream, std::index_sequence<chain...>) {
     const std::size_t known = compiled_index(p.program);
     if constexpr (index == wide_rows_index) {
-        if (p.kept.cluster > 0 &&
-            ((chain == known && launch_kept<type, chain>(p, units, stream)) || ...)) {
+        const bool kept =
+            p.kept.cluster > 0 &&
+            (p.access == Access::whole
+                 ? ((chain == known && launch_kept<type, chain, true>(p, units, stream)) || ...)
+                 : ((chain == known && launch_kept<type, chain, false>(p, units, stream)) || ...));
+        if (kept) {
             return;
         }
     }

@@ -68,6 +68,15 @@ constexpr bool reads_wide_rows(const Tile& tile) {
 }
 inline constexpr int wide_rows_index =
     static_cast<int>(std::ranges::find_if(tile_list, reads_wide_rows) - tile_list.begin());
+/// Elements of the chunks that a row has a part of, where it begins at the worst place.
+constexpr std::int64_t most_positions(std::int64_t width, std::int64_t element_bytes, bool whole) {
+    return width + (whole ? 0 : 16 / element_bytes - 1);
+}
+/// Bytes of these chunks.
+constexpr std::int64_t bytes_of_chunks(std::int64_t width, std::int64_t element_bytes, bool whole) {
+    const std::int64_t bytes = most_positions(width, element_bytes, whole) * element_bytes;
+    return (bytes + 15) / 16 * 16;
+}
 /// Rows kept in shared memory (kept_rows.cuh): the bytes of a CTA beside its section of the row,
 /// the most CTAs that keep one together, and the CTAs of an SM that registers have room for.
 inline constexpr int most_kept_cluster = 16;
@@ -132,6 +141,7 @@ struct KeptLayout {
 /// that hold the row, since barriers of larger clusters cost more than a second CTA an SM gains;
 /// but sixteen in the place of eight where a device has them: a tenth faster in one case, level in
 /// another (receipts/h200/logs/2026-11-29-rows-clusters.txt).
+/// `row_bytes`: of a row's chunks.
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std::int64_t row_bytes,
                               const Device& device) {
     if (!reduces_one_matrix(program) || row_bytes <= most_held_bytes) {
@@ -306,10 +316,6 @@ constexpr bool has_whole_chunks(const RowProgram& program, std::int64_t rows, st
     return (knows_rows(program) ? width : rows * width) * element_bytes % 16 == 0;
 }
 
-/// Elements of the chunks that a row has a part of, where it begins at the worst place.
-constexpr std::int64_t most_positions(std::int64_t width, std::int64_t element_bytes, bool whole) {
-    return width + (whole ? 0 : 16 / element_bytes - 1);
-}
 /// Pieces of a row whose lanes hold so many elements at a time. A row of no more is one, wherever
 /// it begins: its end goes into the room before its begin.
 constexpr std::int64_t pieces_of(std::int64_t width, std::int64_t element_bytes, bool whole,

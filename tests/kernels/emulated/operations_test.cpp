@@ -239,6 +239,17 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_in_shared_memory) {
                "op=softmax,n=5x40000,dtype=bf16", "op=layernorm,n=3x16640,dtype=fp32"});
 }
 
+// Rows that begin and end inside of chunks, of which the first and the last have a neighbour's
+// elements: kept by one CTA, by a cluster, and by a small CTA each.
+TEST(EmulatedRows, kept_rows_begin_and_end_inside_of_chunks) {
+    check_all("rows_cuda",
+              {"op=rmsnorm,n=5x40003,dtype=bf16", "op=layernorm,n=3x33281,dtype=fp16",
+               "op=softmax,n=5x40001,dtype=bf16", "op=layernorm,n=3x16642,dtype=fp32",
+               "op=softmax,n=9x9003,dtype=fp32", "op=layernorm,n=9x18009,dtype=fp16",
+               "op=rmsnorm,n=9x17415,dtype=bf16", "op=softmax,n=3x150001,dtype=bf16",
+               "op=layernorm,n=3x70001,dtype=fp32", "op=rmsnorm,n=3x131077,dtype=fp16"});
+}
+
 // Rows of which an SM has room for four: a small CTA for each, if there are four for every SM.
 TEST(EmulatedRows, rows_of_known_chains_that_an_sm_keeps_four_of_have_a_small_cta_each) {
     const Device device = test::small_hopper_gpu(2);
