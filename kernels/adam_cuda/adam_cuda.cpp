@@ -33,8 +33,8 @@ double slots_of_thread(const Workload& w) {
            (w.word("master") == "none" ? 0 : counted(15, "the master stored"));
 }
 
-// A warp's instructions wait for each other: roots and quotients are long chains. The term was added
-// when short calls had been predicted a fifth too fast; its size was not fitted to them.
+// A warp's instructions wait for each other: roots and quotients are long chains. The term was
+// added when short calls had been predicted a fifth too fast; its size was not fitted to them.
 constexpr Constant dependent_clocks = manual(
     "adam_cuda.dependent_clocks", 4,
     "a dependent instruction of most arithmetic: CUDA C++ Programming Guide, multiprocessor level");

@@ -73,9 +73,7 @@ struct SoftmaxSoFar {
         sum = sum * share(largest, now) + of_chunk;
         largest = now;
     }
-    [[nodiscard]] __device__ __forceinline__ float first() const {
-        return largest;
-    }
+    [[nodiscard]] __device__ __forceinline__ float first() const { return largest; }
     /// The sum, had it been taken with the row's statistic, which is its largest element negated.
     [[nodiscard]] __device__ __forceinline__ float second(float statistic) const {
         return sum * share(largest, -statistic);
@@ -107,9 +105,7 @@ struct VarianceSoFar {
         mean = fmaf(apart, share, mean);
         count += edges.count();
     }
-    [[nodiscard]] __device__ __forceinline__ float first() const {
-        return sum;
-    }
+    [[nodiscard]] __device__ __forceinline__ float first() const { return sum; }
     /// The squares, had they been of elements plus the statistic, the row's mean negated.
     [[nodiscard]] __device__ __forceinline__ float second(float statistic) const {
         return fmaf((mean + statistic) * count, mean + statistic, squares);
