@@ -158,7 +158,11 @@ struct KeptRow {
     /// Chunks of the section that the row has a part of.
     __device__ __forceinline__ int length_of(std::int64_t row) const {
         const int positions = static_cast<int>(p.width) + shift_of(row);
-        return min(max((positions + per_chunk - 1) / per_chunk - first, 0), section);
+        int length = min(max((positions + per_chunk - 1) / per_chunk - first, 0), section);
+        // Else ptxas 13.0 makes one minimum of three of this and a group's end, and loses a sign:
+        // the loop that asks for the next row then ran past the section (sm_90, -O3).
+        asm("" : "+r"(length));
+        return length;
     }
     __device__ __forceinline__ Edges<per_chunk> edges_of(int chunk, int shift) const {
         if constexpr (whole) {

@@ -269,16 +269,18 @@ Shapes decode_odd() {
 Shapes operations_odd() {
     Shapes shapes;
     for (const char* rows :
-         {"rmsnorm,n=8192x4095,dtype=bf16", "softmax,n=8192x4095,dtype=fp32",
-          "relu,n=65536x4095,dtype=bf16", "relu,n=65537x4095,dtype=bf16",
-          "rmsnorm,n=1024x100000,dtype=bf16", "layernorm,n=1024x100000,dtype=bf16",
-          "softmax,n=1024x100000,dtype=bf16", "layernorm,n=512x250000,dtype=fp32",
-          "rmsnorm,n=512x1000000,dtype=bf16", "softmax,n=16384x12288,dtype=bf16",
-          "square+rmsnorm,n=300001x64,dtype=bf16", "softmax,n=300001x64,dtype=bf16",
-          "layernorm,n=150000x128,dtype=bf16", "layernorm+tanh,n=16384x8192,dtype=bf16",
+         {"rmsnorm,n=8192x4095,dtype=bf16",         "softmax,n=8192x4095,dtype=fp32",
+          "relu,n=65536x4095,dtype=bf16",           "relu,n=65537x4095,dtype=bf16",
+          "rmsnorm,n=1024x100000,dtype=bf16",       "layernorm,n=1024x100000,dtype=bf16",
+          "softmax,n=1024x100000,dtype=bf16",       "layernorm,n=512x250000,dtype=fp32",
+          "rmsnorm,n=512x1000000,dtype=bf16",       "softmax,n=16384x12288,dtype=bf16",
+          "square+rmsnorm,n=300001x64,dtype=bf16",  "softmax,n=300001x64,dtype=bf16",
+          "layernorm,n=150000x128,dtype=bf16",      "layernorm+tanh,n=16384x8192,dtype=bf16",
           "layernorm+gelu,n=16384x8192,dtype=bf16", "sub,n=32768x4096,dtype=bf16",
-          "add+add+add,n=32768x4096,dtype=bf16", "sigmoid,n=32768x4096,dtype=bf16",
-          "gain+bias,n=32768x4096,dtype=bf16"}) {
+          "add+add+add,n=32768x4096,dtype=bf16",    "sigmoid,n=32768x4096,dtype=bf16",
+          "gain+bias,n=32768x4096,dtype=bf16",      "softmax,n=2048x50257,dtype=bf16",
+          "layernorm,n=2000x17947,dtype=bf16",      "layernorm,n=8192x16384,dtype=bf16",
+          "softmax,n=8192x16384,dtype=bf16"}) {
         shapes.push_back(fmt::format("op={}", rows));
     }
     for (const char* product :
