@@ -2,7 +2,9 @@
 // A chain whose steps are known when it is compiled, on rows of whole chunks of 16 bytes that their
 // lanes hold as they were loaded. Elements are computed again for each reduction and once more for
 // the result, chunk by chunk, and what is the same for all rows is loaded where it is needed. So a
-// thread needs few registers, and an SM has more rows on their way.
+// thread needs few registers, and an SM has more rows on their way. To ask the L2 for it ahead made
+// layer norms up to half as slow again, and no short call faster
+// (receipts/h200/logs/2026-11-30-rows-recomputed.txt).
 #pragma once
 
 #include "kernels/rows_cuda/held_rows.cuh"
@@ -37,23 +39,6 @@ struct RawRows {
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
             raw[c] = is_there(c) ? __ldg(from + number(c)) : make_uint4(0, 0, 0, 0);
-        }
-    }
-    /// Into the L2, until it is loaded: what is the same for all rows.
-    template <int i = 0>
-    __device__ __forceinline__ void ask_for_vectors() const {
-        constexpr int chunks_of_line = 128 / 16;
-        if constexpr (i < program.size) {
-            if constexpr (takes_vector(program.list[i].op)) {
-                constexpr int tensor = program.list[i].tensor;
-#pragma unroll
-                for (int c = 0; c < chunks; ++c) {
-                    if (is_there(c) && lane % chunks_of_line == 0) {
-                        ptx::prefetch_global_l2(p.tensors[tensor] + 16 * number(c));
-                    }
-                }
-            }
-            ask_for_vectors<i + 1>();
         }
     }
     /// Nothing that was computed of the chunks stays in registers.
@@ -120,7 +105,6 @@ struct RawRows {
     }
     __device__ __forceinline__ void run() {
         load();
-        ask_for_vectors();
         reduce_from();
         char* to = row_of(program.result);
 #pragma unroll
