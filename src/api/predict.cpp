@@ -14,19 +14,36 @@ namespace raceline {
 namespace api {
 namespace {
 
-// Without any rates laid over it yet.
-Device named_device(const std::string& name) {
+// Of this machine, without any rates laid over it yet; nothing if the name is another device's.
+std::optional<Device> live_device(const std::string& name) {
     std::optional<Device> cuda = live_cuda();
     if (name.empty()) {
         return cuda ? *std::move(cuda) : live_cpu();
     }
     if (cuda && cuda->id == name) {  // "cuda" where no file of devices/ has its name
-        return *std::move(cuda);
+        return cuda;
     }
     const std::string id = device_called(name);
-    return id == "cpu"              ? live_cpu()
-           : cuda && cuda->id == id ? *std::move(cuda)
-                                    : datasheet_device(id);
+    if (id == "cpu") {
+        return live_cpu();
+    }
+    return cuda && cuda->id == id ? std::move(cuda) : std::nullopt;
+}
+
+// By the rates that a call chooses by, and by the best ones known.
+struct RatedDevice {
+    Device committed, best;
+};
+RatedDevice rated_device(const std::string& name) {
+    const std::optional<Device> live = live_device(name);
+    if (!live) {
+        const Device& known = committed_device(device_called(name));
+        return {known, known};
+    }
+    RatedDevice rated{*live, *live};
+    apply_committed_rates(rated.committed);
+    apply_rates(rated.best, std::nullopt);
+    return rated;
 }
 
 // With known lengths in the place of their bounds.
@@ -65,8 +82,7 @@ PredictedTime time_of(const PredictedCase& predicted) {
 }  // namespace
 
 Device device_of_prediction(const std::string& name, int threads) {
-    Device device = named_device(name);
-    apply_rates(device, std::nullopt);
+    Device device = rated_device(name).best;
     return device.kind == DeviceKind::cpu && threads > 0
                ? restrict_units(std::move(device), threads)
                : device;
@@ -79,12 +95,7 @@ PredictedCase predict_workload(const Workload& workload, const std::string& devi
     require(threads >= 0, Status::invalid_argument, "threads is {}; it must be 0 (all) or more",
             threads);
     PredictedCase predicted;
-    Device& device = predicted.device;
-    device = named_device(device_name);
-    // Chosen by the rates that a call chooses by, timed by the best ones known.
-    Device committed = device;
-    apply_committed_rates(committed);
-    apply_rates(device, std::nullopt);
+    auto [committed, device] = rated_device(device_name);
     // Ceilings are those of the whole machine: fewer cores are cut out of it afterwards.
     if (device.kind == DeviceKind::cpu && threads > 0) {
         require_logical_cpus(device, threads, "threads");
@@ -106,6 +117,7 @@ PredictedCase predict_workload(const Workload& workload, const std::string& devi
         which.options.how.launch_path = launch_path;
     }
     predicted.explained = explain_case(which, device);
+    predicted.device = std::move(device);
     return predicted;
 }
 

@@ -50,6 +50,8 @@ void apply_rates(Device& device, const std::optional<std::string>& rates_file);
 /// Committed receipts/<device>/ceilings.jsonl or datasheet only, so that the choice of a tile is
 /// the same everywhere. Fills rates and rates_id.
 void apply_committed_rates(Device& device);
+/// datasheet_device(id) with committed rates: made once in a process, since neither changes.
+const Device& committed_device(std::string_view id);
 
 /// One resource before and after ceilings were laid over it.
 struct RateComparison {

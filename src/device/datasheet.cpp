@@ -12,6 +12,7 @@
 #include "support/build_info.hpp"
 #include "support/check.hpp"
 #include "support/nearest.hpp"
+#include "support/once_for_each.hpp"
 
 namespace raceline {
 namespace {
@@ -229,7 +230,7 @@ std::string squeezed(std::string_view name) {
 // Whether a device's id, its vendor's name of it, one that a driver reports, or one of these
 // without the vendor is the same.
 bool is_called(const std::string& id, const std::string& wanted) {
-    const Json object = datasheet_json(id);
+    const Json& object = datasheet_json(id);
     auto names = object.value("runtime_names", std::vector<std::string>());
     names.push_back(object.at("name").get<std::string>());
     return squeezed(id) == wanted || std::ranges::any_of(names, [&](const std::string& full) {
@@ -243,8 +244,12 @@ bool is_called(const std::string& id, const std::string& wanted) {
 std::string device_called(std::string_view name) {
     const std::string wanted = squeezed(name);
     std::vector<std::string> family;
-    for (const std::string& id : device_ids()) {
-        if (id == name || (!wanted.empty() && is_called(id, wanted))) {
+    const std::vector<std::string> ids = device_ids();
+    if (std::ranges::find(ids, name) != ids.end()) {
+        return std::string(name);
+    }
+    for (const std::string& id : ids) {
+        if (!wanted.empty() && is_called(id, wanted)) {
             return id;
         }
         if (!wanted.empty() && squeezed(id.substr(0, id.find('-'))) == wanted) {
@@ -257,10 +262,11 @@ std::string device_called(std::string_view name) {
     return std::string(name);
 }
 
-Json datasheet_json(std::string_view id) {
+const Json& datasheet_json(std::string_view id) {
     for (const auto& file : build_info::embedded_files()) {
         if (id_of_path(file.path) == id) {
-            return parse_json(file.content, file.path);
+            static OnceForEach<std::string, Json> parsed;
+            return parsed.get(std::string(id), [&] { return parse_json(file.content, file.path); });
         }
     }
     const std::vector<std::string> ids = device_ids();
@@ -274,7 +280,7 @@ Device datasheet_device(std::string_view id) {
 
 std::optional<std::string> device_id_of(std::string_view runtime_name) {
     for (const std::string& id : device_ids()) {
-        const Json object = datasheet_json(id);
+        const Json& object = datasheet_json(id);
         const Json& names = member(object, "runtime_names", id);
         if (std::find(names.begin(), names.end(), runtime_name) != names.end()) {
             return id;

@@ -9,8 +9,8 @@
 
 namespace raceline {
 
-/// The compiled-in devices/<id>.json, parsed. Throws Error(no_device) with the nearest id.
-Json datasheet_json(std::string_view id);
+/// The compiled-in devices/<id>.json, parsed once. Throws Error(no_device) with the nearest id.
+const Json& datasheet_json(std::string_view id);
 
 /// Fills `device.rates` from `object`'s rates, which are stated for `base`'s sizes. A rate with
 /// "scales_with" is multiplied by the ratio of units, clock and simd; one that scales with bf16_dot

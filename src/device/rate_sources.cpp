@@ -16,6 +16,7 @@
 #include "device/resource_names.hpp"
 #include "receipt/file.hpp"
 #include "support/check.hpp"
+#include "support/once_for_each.hpp"
 #include "support/sha256.hpp"
 
 namespace raceline {
@@ -54,9 +55,9 @@ std::vector<MeasuredCeiling> ceilings_in(const ReceiptFile& file) {
     return found;
 }
 
-std::vector<MeasuredCeiling> committed_ceilings(
-    const Device& device, std::span<const build_info::EmbeddedFile> embedded) {
-    const std::string folder = "receipts/" + device.id;
+std::vector<MeasuredCeiling> ceilings_in_files(const std::string& id,
+                                               std::span<const build_info::EmbeddedFile> embedded) {
+    const std::string folder = "receipts/" + id;
     std::vector<MeasuredCeiling> found;
     for (const auto& file : embedded) {
         if (file.path == folder + "/ceilings.jsonl" || file.path == folder + "/power.jsonl") {
@@ -64,6 +65,17 @@ std::vector<MeasuredCeiling> committed_ceilings(
             found.insert(found.end(), more.begin(), more.end());
         }
     }
+    return found;
+}
+
+std::vector<MeasuredCeiling> committed_ceilings(
+    const Device& device, std::span<const build_info::EmbeddedFile> embedded) {
+    // Those that are compiled in stay as they are. A test's files come and go.
+    static OnceForEach<std::string, std::vector<MeasuredCeiling>> compiled_in;
+    const auto read = [&] { return ceilings_in_files(device.id, embedded); };
+    std::vector<MeasuredCeiling> found = embedded.data() == build_info::embedded_files().data()
+                                             ? compiled_in.get(device.id, read)
+                                             : read();
     // "cpu" is every CPU and "cuda" every GPU without a file: there only the same model's count.
     const bool generic = device.id == "cpu" || device.id == "cuda";
     std::erase_if(found, [&](const MeasuredCeiling& row) {
@@ -285,6 +297,15 @@ void apply_committed_rates(Device& device, std::span<const build_info::EmbeddedF
 
 void apply_committed_rates(Device& device) {
     apply_committed_rates(device, build_info::embedded_files());
+}
+
+const Device& committed_device(std::string_view id) {
+    static OnceForEach<std::string, Device> known;
+    return known.get(std::string(id), [&] {
+        Device device = datasheet_device(id);
+        apply_committed_rates(device);
+        return device;
+    });
 }
 
 void apply_rates(Device& device, const std::optional<std::string>& rates_file,

@@ -2,14 +2,17 @@
 // Which rates win: a given file, the cache of this very machine, committed, datasheet.
 #include "device/rate_sources.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "device/catalog.hpp"
+#include "device/datasheet.hpp"
 #include "device/rate_origin.hpp"
 #include "raceline/error.hpp"
 #include "receipt/file.hpp"
@@ -87,6 +90,33 @@ TEST_F(RateSources, DatasheetWhereNothingIsMeasured) {
     EXPECT_EQ(device_.rate("byte.dram_read"), before.rate("byte.dram_read"));
     EXPECT_EQ(device_.rates_id, rates_id_of(before, "datasheet"));
     EXPECT_EQ(device_.rates_id.size(), 16U);
+}
+
+// A call that predicts must not read the files anew, as it once did.
+TEST(CommittedDevice, IsMadeOnceAndIsWhatItsFilesSay) {
+    for (const std::string& id : device_ids()) {
+        const Device& device = committed_device(id);
+        EXPECT_EQ(&device, &committed_device(id));
+        EXPECT_EQ(&datasheet_json(id), &datasheet_json(id));
+        Device anew = datasheet_device(id);
+        apply_rates(anew, std::nullopt);
+        EXPECT_EQ(device.rates_id, anew.rates_id) << id;
+        EXPECT_EQ(device.power.joules, anew.power.joules) << id;
+        EXPECT_EQ(device.sustained_clock_hz, anew.sustained_clock_hz) << id;
+    }
+    EXPECT_THROW(committed_device("h20"), Error);
+    EXPECT_THROW(committed_device("h20"), Error) << "the second time as the first";
+}
+
+TEST(CommittedDevice, IsOneForAllThreads) {
+    std::vector<const Device*> seen(8);
+    {
+        std::vector<std::jthread> threads;
+        for (const Device*& device : seen) {
+            threads.emplace_back([&device] { device = &committed_device("v100"); });
+        }
+    }
+    EXPECT_EQ(std::ranges::count(seen, seen.front()), std::ssize(seen));
 }
 
 TEST_F(RateSources, EachSourceBeatsTheNext) {
