@@ -5,7 +5,7 @@
 #
 #   OUT=folder SEEDS="1 2 3" tools/device_freeze.sh PROGRAM FAMILY ...
 #
-# Families: random, serving (by the kernels of decode), operations. COUNTERS is how many seconds the
+# Families: random, serving (by the kernels of decode), operations, operations-any. COUNTERS is how many seconds the
 # counters of one family may take (default 240, 0 for none). LIBRARY names libraceline.so (default: beside
 # the program), PYTHON the interpreter of bench/counters.py.
 set -u
@@ -54,5 +54,6 @@ family() {
 step_random() { family random; }
 step_serving() { family serving --kernel decode_sm90; }
 step_operations() { family operations; }
+step_operations-any() { family operations-any; }
 
 run_steps "${@:?"name a family: random serving operations"}"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a frozen commit predicts of random suites that nobody has run: a table to commit before the run.
 
-    tools/freeze.py PROGRAM DEVICE [--family serving|operations] >receipts/DEVICE/logs/DATE-frozen-COMMIT.tsv
+    tools/freeze.py PROGRAM DEVICE [--family FAMILY] >receipts/DEVICE/logs/DATE-frozen-COMMIT.tsv
     tools/freeze.py PROGRAM seeds
 
 PROGRAM was built from a clean tree of the commit that is frozen. The seeds are the first eight hex
@@ -41,9 +41,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="the program `raceline`, built from a clean tree")
     parser.add_argument("device", help="a name in `raceline devices`, or `seeds`")
-    parser.add_argument("--family", choices=("random", "serving", "operations"), default="random",
+    parser.add_argument("--family", choices=("random", "serving", "operations", "operations-any"), default="random",
                         help="suites to predict: random ones, batches of a server by the kernels of decode, or "
-                             "operations beside attention")
+                             "operations beside attention, at widths of models or at any")
     arguments = parser.parse_args()
     git = rows(arguments.program, "--device", "h200", "--kernel", "simt", "--shape", "h=1,q=1,k=1,d=64")[0]["git"]
     if git["dirty"]:

@@ -97,6 +97,7 @@ Offers suites_of(const UnfinishedLine& /*line*/) {
     words.push_back({"random:", "and a seed"});
     words.push_back({"serving:", "and a seed"});
     words.push_back({"operations:", "and a seed"});
+    words.push_back({"operations-any:", "and a seed"});
     for (const std::string_view model : layer_models()) {
         words.push_back({fmt::format("layer:{}:prefill=", model), "and a number of tokens"});
         words.push_back({fmt::format("layer:{}:decode=", model), "and sequences x keys"});

@@ -145,7 +145,7 @@ std::string shapes_help() {
 std::string suites_help() {
     return fmt::format(
         "Suites:\n"
-        "benchmarks\t{} random:SEED serving:SEED operations:SEED\n"
+        "benchmarks\t{} random:SEED serving:SEED operations:SEED operations-any:SEED\n"
         "a decoder layer\tlayer:MODEL:prefill=TOKENS layer:MODEL:decode=SEQUENCESxKEYS; MODEL: {}\n"
         "measured by tools/\t{}\n"
         "checked by tools/\t{}\n"

@@ -60,8 +60,14 @@ bool is_served(const Group& group) {
         group.results, [](const CaseResult& result) { return result.explained.has_value(); });
 }
 
+void add_bytes(SpeedOfLight& bound, const Workload& workload) {
+    bound.bytes_read = workload.bytes_read();
+    bound.bytes_written = workload.bytes_written();
+}
+
 BoundRow bound_row(const Group& group, const Device& device) {
     BoundRow row = raceline::bound_row(group.cases.front(), device);
+    add_bytes(row.bound, group.cases.front().workload);
     for (std::size_t i = 0; !is_served(group) && i < group.cases.size(); ++i) {
         row.unserved[std::string(group.cases[i].kernel->name)] = group.results[i].refusal;
     }
@@ -76,6 +82,7 @@ void put_rows(const Group& group, const Options& options, const Device& device,
         const CaseResult& result = group.results[i];
         if (result.explained) {
             PredictionRow row = prediction_row(one, device, *result.explained);
+            add_bytes(row.bound, one.workload);
             if (const auto hidden = hidden_work(one, device, result.explained->prediction)) {
                 row.more["hidden"] = {{hidden->resource, hidden->seconds}};
             }

@@ -91,14 +91,17 @@ constexpr auto members_of(const Prediction*) {
 
 constexpr auto members_of(const SpeedOfLight*) {
     using S = SpeedOfLight;
-    return std::tuple(
-        member("seconds", &S::seconds, form::amount),
-        member("memory_seconds", &S::memory_seconds, form::amount),
-        member("compute_seconds", &S::compute_seconds, form::amount),
-        member("launch_seconds", &S::launch_seconds, form::amount),
-        member("limiter", &S::limiter, form::string), member("engine", &S::engine, form::string),
-        member("arithmetic_intensity", &S::arithmetic_intensity, form::amount),
-        member("ridge", &S::ridge, form::amount), member("rates", &S::rates, form::string));
+    return std::tuple(member("seconds", &S::seconds, form::amount),
+                      member("memory_seconds", &S::memory_seconds, form::amount),
+                      member("compute_seconds", &S::compute_seconds, form::amount),
+                      member("launch_seconds", &S::launch_seconds, form::amount),
+                      member("limiter", &S::limiter, form::string),
+                      member("engine", &S::engine, form::string),
+                      member("arithmetic_intensity", &S::arithmetic_intensity, form::amount),
+                      member("ridge", &S::ridge, form::amount),
+                      member("bytes_read", &S::bytes_read, form::amount, Presence::optional),
+                      member("bytes_written", &S::bytes_written, form::amount, Presence::optional),
+                      member("rates", &S::rates, form::string));
 }
 
 constexpr auto members_of(const Measurement*) {

@@ -50,6 +50,8 @@ struct SpeedOfLight {
     std::string engine;               ///< resource id of the fastest that may multiply these types
     double arithmetic_intensity = 0;  ///< operations / compulsory bytes, flop/byte
     double ridge = 0;                 ///< of `engine`, flop/byte
+    double bytes_read = 0;            ///< compulsory; 0: left out
+    double bytes_written = 0;         ///< as bytes_read
     std::string rates;  ///< where the limiter's rate comes from (device/rate_origin.hpp)
 
     bool operator==(const SpeedOfLight&) const = default;

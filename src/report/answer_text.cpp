@@ -233,19 +233,26 @@ std::string titled_sentence(std::string_view title, const std::string& sentence,
     return "\n" + inked(title, Ink::heading, style) + lines.substr(title.size());
 }
 
-std::string bound_text(const SpeedOfLight& bound) {
+std::string bound_text(const SpeedOfLight& bound, const Workload& workload) {
     if (bound.seconds <= 0 && bound.limiter == "launch") {
         return ": none, there is nothing to compute";
     }
     if (bound.seconds <= 0) {
         return ": not known, no rate of this device is";
     }
-    std::string text = fmt::format(": {} by {}", format_seconds(bound.seconds), bound.limiter);
+    std::string aside;
     if (bound.arithmetic_intensity > 0 && bound.ridge > 0) {
-        text += fmt::format(" ({} FLOP/B, ridge at {})", format_number(bound.arithmetic_intensity),
+        aside = fmt::format("{} FLOP/B, ridge at {}; ", format_number(bound.arithmetic_intensity),
                             format_number(bound.ridge));
     }
-    return text;
+    return fmt::format(": {} by {} ({}{} read, {} written)", format_seconds(bound.seconds),
+                       bound.limiter, aside, format_si(workload.bytes_read(), "B"),
+                       format_si(workload.bytes_written(), "B"));
+}
+
+std::string bound_sentence(const ProblemAnswer& answer, const TextStyle& style) {
+    return titled_sentence("Bound of the problem", bound_text(answer.bound, answer.which.workload),
+                           style);
 }
 
 }  // namespace
@@ -289,18 +296,17 @@ std::string answer_text(const ProblemAnswer& answer, const Device& device, const
     if (!answer.served()) {
         return first_line(answer, device, style) +
                paragraph("No kernel of the API serves it: " + answer.refusal, style) +
-               titled_sentence("Bound of the problem", bound_text(answer.bound), style);
+               bound_sentence(answer, style);
     }
     if (answer.explained.prediction.seconds <= 0) {
-        return head_of_empty(answer, device, style) +
-               titled_sentence("Bound of the problem", bound_text(answer.bound), style);
+        return head_of_empty(answer, device, style) + bound_sentence(answer, style);
     }
     std::string text = head_of(answer, device, style) + terms_text(answer, style) +
                        titled("What would help", "", style);
     for (const std::string& sentence : help_sentences(answer)) {
         text += paragraph("  " + sentence, style);
     }
-    return text + titled_sentence("Bound of the problem", bound_text(answer.bound), style);
+    return text + bound_sentence(answer, style);
 }
 
 namespace {

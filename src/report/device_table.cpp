@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <tuple>
+#include <vector>
 
 #include "report/rate_text.hpp"
 #include "support/text_table.hpp"
@@ -39,6 +41,18 @@ std::string ridge_text(const Device& d, std::string_view type) {
 std::string known_rate(const Device& d, std::string_view resource) {
     const auto rate = d.find(resource);
     return rate ? rate_text(resource, *rate) : "";
+}
+
+/// This machine's and such of no year first, then the oldest.
+std::vector<const Device*> by_generation(std::span<const Device> devices) {
+    std::vector<const Device*> sorted;
+    for (const Device& device : devices) {
+        sorted.push_back(&device);
+    }
+    std::ranges::sort(sorted, [](const Device* a, const Device* b) {
+        return std::tie(a->year, a->id) < std::tie(b->year, b->id);
+    });
+    return sorted;
 }
 
 std::string bytes_text(std::int64_t bytes) {
@@ -88,17 +102,19 @@ std::string device_text(const Device& d, const TextStyle& style) {
 }
 
 std::string devices_table(std::span<const Device> devices, const TextStyle& style) {
+    // What is left out first where room is short: types and ridges are what devices differ in.
     TextTable table(
-        "device | live | ?4 name | >?1 year | >?2 units | >?5 fp16 dense | >?9 bf16 dense | "
-        ">?7 fp8 dense | >?8 fp32 | >?10 ridge bf16 | >?6 ridge fp8 | >?5 ridge fp32 | >DRAM read "
-        "| "
-        ">?3 memory | ?0 rates");
-    for (const Device& d : devices) {
+        "device | ?2 live | ?4 name | >?7 year | >?1 units | >?13 fp16 dense | >?14 bf16 dense | "
+        ">?12 fp8 dense | >?11 fp32 | >?9 ridge fp16 | >?10 ridge bf16 | >?8 ridge fp8 | "
+        ">?8 ridge fp32 | >?6 DRAM read | >?3 memory | ?0 rates");
+    for (const Device* device : by_generation(devices)) {
+        const Device& d = *device;
         table.add({d.id, d.live ? "live" : "", d.name, d.year > 0 ? std::to_string(d.year) : "",
                    std::to_string(d.units), best_rate_text(d, ".fp16"), best_rate_text(d, ".bf16"),
                    best_rate_text(d, ".e4m3"), known_rate(d, "flop.fma.fp32"),
-                   ridge_text(d, ".bf16"), ridge_text(d, ".e4m3"), ridge_text(d, ".fma.fp32"),
-                   known_rate(d, "byte.dram_read"), bytes_text(d.memory_bytes), d.rates_id});
+                   ridge_text(d, ".fp16"), ridge_text(d, ".bf16"), ridge_text(d, ".e4m3"),
+                   ridge_text(d, ".fma.fp32"), known_rate(d, "byte.dram_read"),
+                   bytes_text(d.memory_bytes), d.rates_id});
     }
     return table.str(style);
 }

@@ -101,6 +101,7 @@ std::string docs_block(DocsEvidence& evidence, const DocsBlock& block) {
         {"copy-share", docs_copy_share},
         {"scorecard", docs_scorecard},
         {"answer", [](DocsEvidence&, const DocsBlock& b) { return docs_answer(b); }},
+        {"bytes", [](DocsEvidence&, const DocsBlock& b) { return docs_bytes(b); }},
         {"published", [](DocsEvidence& e, const DocsBlock&) { return docs_published(e); }},
         {"constants", [](DocsEvidence&, const DocsBlock& b) { return docs_constants(b); }}};
     if (block.kind == "value") {
@@ -110,7 +111,7 @@ std::string docs_block(DocsEvidence& evidence, const DocsBlock& block) {
     require(
         found != tables.end(), Status::invalid_argument,
         "there is no kind of block '{}'; it must be comparison, lengths, forms, errors, rates, "
-        "cases, accuracy, copy-share, scorecard, constants, answer, output, published, or, in a "
+        "cases, accuracy, copy-share, scorecard, constants, answer, bytes, output, published, or, in a "
         "sentence, value",
         block.kind);
     return "\n" + found->second(evidence, block);

@@ -46,6 +46,10 @@ std::string docs_constants(const DocsBlock& block);
 /// terminal of 80 columns has it.
 std::string docs_answer(const DocsBlock& block);
 
+/// What an element of `shape`, an operation on a grid, must move, for each type and each word that
+/// the operation accepts.
+std::string docs_bytes(const DocsBlock& block);
+
 /// Times that others published on devices that nobody measured here (docs/published.json), beside
 /// the model's times of our kernel, times the peer's time over ours as measured on an H200.
 std::string docs_published(DocsEvidence& evidence);

@@ -183,6 +183,10 @@ std::vector<Workload> draw_operations(std::uint64_t seed, std::size_t count) {
     return drawn;
 }
 
+std::span<const std::string_view> operation_chains() {
+    return chains;
+}
+
 std::vector<std::string_view> layer_models() {
     std::vector<std::string_view> names;
     for (const DecoderModel& model : models) {

@@ -23,6 +23,7 @@ constexpr std::size_t random_count = 20;  // cases of each that is drawn
 constexpr std::string_view random_prefix = "random:";
 constexpr std::string_view serving_prefix = "serving:";
 constexpr std::string_view operations_prefix = "operations:";
+constexpr std::string_view any_operations_prefix = "operations-any:";
 constexpr std::string_view layer_prefix = "layer:";
 
 std::vector<Workload> parse_all(const std::vector<std::string>& shapes) {
@@ -90,6 +91,12 @@ Suite drawn_operations(std::string_view name) {
                        [](std::uint64_t seed) { return draw_operations(seed, random_count); });
 }
 
+Suite drawn_any_operations(std::string_view name) {
+    return drawn_suite(name, any_operations_prefix,
+                       "20 operations of any size beside attention, drawn from a seed",
+                       [](std::uint64_t seed) { return draw_any_operations(seed, random_count); });
+}
+
 Suite layer_suite(std::string_view name) {
     const std::string_view layer = name.substr(layer_prefix.size());
     const std::vector<std::string> shapes = layer_shapes(layer);
@@ -97,9 +104,13 @@ Suite layer_suite(std::string_view name) {
             "the parts of a decoder layer, in the order in which they run", parse_all(shapes)};
 }
 
-constexpr std::array<std::string_view, 5> drawn_names{
-    "operations:SEED", "layer:MODEL:prefill=TOKENS", "layer:MODEL:decode=SEQUENCESxKEYS",
-    "random:SEED", "serving:SEED"};
+// Of two of which one begins as the other, the shorter one stands first.
+constexpr std::array<std::string_view, 6> drawn_names{"operations:SEED",
+                                                      "operations-any:SEED",
+                                                      "layer:MODEL:prefill=TOKENS",
+                                                      "layer:MODEL:decode=SEQUENCESxKEYS",
+                                                      "random:SEED",
+                                                      "serving:SEED"};
 
 // A word with a colon behind it that was meant to be one of the names that go on there, such as
 // layers:llama3-8b:decode=1x64.
@@ -188,6 +199,9 @@ Suite named_suite(std::string_view name) {
     }
     if (begins_with_word(name, operations_prefix)) {
         return drawn_operations(name);
+    }
+    if (begins_with_word(name, any_operations_prefix)) {
+        return drawn_any_operations(name);
     }
     if (begins_with_word(name, layer_prefix)) {
         return layer_suite(name);

@@ -81,6 +81,7 @@ TEST(Help, names_every_suite) {
         }
         EXPECT_TRUE(words.contains("random:SEED"));
         EXPECT_TRUE(words.contains("serving:SEED"));
+        EXPECT_TRUE(words.contains("operations-any:SEED"));
     }
 }
 

@@ -50,6 +50,16 @@ TEST_F(PredictCommand, predict_answers_with_what_the_api_would_run) {
                                  HasSubstr("Bound of the problem: ")));
 }
 
+TEST_F(PredictCommand, rows_have_the_compulsory_bytes) {
+    const Outcome run = box.run("predict --device h200 --op adam,n=1000x1000,dtype=fp32 --json");
+    ASSERT_EQ(run.exit, 0) << run.err;
+    for (const std::string& line : run.lines()) {
+        const Json bound = Json::parse(line).at("bound");
+        EXPECT_EQ(bound.at("bytes_read"), 16e6);
+        EXPECT_EQ(bound.at("bytes_written"), 12e6);
+    }
+}
+
 // What would take the limiter's place is in rows as it is in the text.
 TEST_F(PredictCommand, rows_have_the_work_that_is_hidden) {
     const Outcome run = box.run(

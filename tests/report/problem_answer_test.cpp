@@ -125,6 +125,13 @@ TEST(ProblemAnswer, SaysInOneLineWhyNothingRuns) {
     EXPECT_THAT(text, Not(HasSubstr("Why")));
 }
 
+TEST(ProblemAnswer, HasTheCompulsoryBytesBesideTheBound) {
+    const Device h200 = committed("h200");
+    const ProblemAnswer answer =
+        answer_on(h200, problem("op=adam,n=1000x1000,dtype=bf16,master=fp32"));
+    EXPECT_THAT(answer_text(answer, h200, {}), HasSubstr("; 14.0 MB read, 14.0 MB written)"));
+}
+
 // A kernel for trees alone says nothing to a call that has none.
 TEST(ProblemAnswer, NamesKernelsForTreesToCallsWithATreeAlone) {
     const Device h200 = committed("h200");

@@ -54,6 +54,73 @@ TEST(OperationSuites, TheFirstDrawsOfSeedSeven) {
     EXPECT_EQ(format_shape(drawn[19]), "op=gemm,m=41,n=2048,k=14336,dtype=bf16");
 }
 
+TEST(AnyOperations, ASeedDrawsTheSameAgain) {
+    const Suite first = make_suite("Operations-Any:7");
+    EXPECT_EQ(first.name, "operations-any:7");
+    EXPECT_EQ(first.workloads, make_suite("operations-any:7").workloads);
+    EXPECT_NE(first.workloads, make_suite("operations-any:8").workloads);
+    ASSERT_EQ(first.workloads.size(), 20U);
+    EXPECT_EQ(format_shape(first.workloads[0]),
+              "op=combine,parts=40,rows=12,heads=2,d=53,dtype=fp32");
+    EXPECT_EQ(format_shape(first.workloads[19]),
+              "op=linear+bias+gelu,m=15,n=10464,k=4848,dtype=fp16");
+}
+
+/// Sizes of many seeds; those of widths in elements.
+struct AnySizes {
+    std::set<std::string> operations;
+    std::int64_t least_width = most_extent, most_width = 0;
+    int widths = 0, whole_chunks = 0, no_eights = 0;
+    double least_bytes = 1e18, most_bytes = 0;
+    static constexpr std::int64_t most_extent = std::int64_t{1} << 40;
+
+    void add_width(const Workload& w, std::int64_t width) {
+        least_width = std::min(least_width, width);
+        most_width = std::max(most_width, width);
+        ++widths;
+        no_eights += width % 8 != 0 ? 1 : 0;
+        whole_chunks += static_cast<int>(bytes_of(w.dtype)) * width % 16 == 0 ? 1 : 0;
+    }
+    void add(const Workload& w) {
+        EXPECT_EQ(parse_shape(format_shape(w)), w) << format_shape(w);
+        operations.insert(w.op);
+        const double bytes = bytes_of_inputs(w) + bytes_of_outputs(w);
+        least_bytes = std::min(least_bytes, bytes);
+        most_bytes = std::max(most_bytes, bytes);
+        EXPECT_LE(w.flops(), 7e10) << format_shape(w);
+        if (w.op == "linear") {
+            EXPECT_EQ(w.extent("n") % 8 + w.extent("k") % 8, 0) << format_shape(w);
+        } else if (w.op == "rows" || w.op == "adam" || w.op == "crossentropy") {
+            add_width(w, w.extent(grid_width));
+        } else {
+            add_width(w, w.extent("d"));
+        }
+    }
+};
+
+TEST(AnyOperations, HaveEveryOperationAtSizesThatNoModelHas) {
+    AnySizes sizes;
+    for (int seed = 0; seed < 50; ++seed) {
+        for (const Workload& w : make_suite(fmt::format("operations-any:{}", seed)).workloads) {
+            sizes.add(w);
+        }
+    }
+    for (const OperationRecord* operation : all_operations()) {
+        EXPECT_TRUE(operation->name.value == "attention" ||
+                    sizes.operations.contains(std::string(operation->name.value)))
+            << operation->name.value;
+    }
+    EXPECT_LE(sizes.least_width, 2);
+    EXPECT_GE(sizes.most_width, 200000);
+    EXPECT_LE(sizes.most_width, 300000);
+    // Both ways are seen: rows that begin at a chunk and rows that begin inside one.
+    EXPECT_GT(sizes.whole_chunks, sizes.widths / 4);
+    EXPECT_GT(sizes.no_eights, sizes.widths / 4);
+    EXPECT_LE(sizes.least_bytes, 2e5);
+    EXPECT_GE(sizes.most_bytes, 1e9);
+    EXPECT_LE(sizes.most_bytes, 2e9);
+}
+
 TEST(OperationSuites, ALayerIsItsPartsInOrder) {
     const auto prefill = make_suite("layer:llama3-8b:prefill=4096").workloads;
     ASSERT_EQ(prefill.size(), 10U);
@@ -93,6 +160,7 @@ TEST(OperationSuites, RefuseWhatIsNoLayer) {
     EXPECT_THAT(refusal("layer:llama3-8b:decode=64"), HasSubstr("it must be prefill=TOKENS"));
     EXPECT_THAT(refusal("layer:llama3-8b:prefill=0"), HasSubstr("1 token or more"));
     EXPECT_THAT(refusal("operations:x"), HasSubstr("needs a seed"));
+    EXPECT_THAT(refusal("operations-any:"), HasSubstr("suite 'operations-any:' needs a seed"));
 }
 
 }  // namespace
