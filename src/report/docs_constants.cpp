@@ -108,12 +108,12 @@ std::string docs_block(DocsEvidence& evidence, const DocsBlock& block) {
         return docs_value(evidence, block);
     }
     const auto found = tables.find(block.kind);
-    require(
-        found != tables.end(), Status::invalid_argument,
-        "there is no kind of block '{}'; it must be comparison, lengths, forms, errors, rates, "
-        "cases, accuracy, copy-share, scorecard, constants, answer, bytes, output, published, or, in a "
-        "sentence, value",
-        block.kind);
+    require(found != tables.end(), Status::invalid_argument,
+            "there is no kind of block '{}'; it must be comparison, lengths, forms, errors, rates, "
+            "cases, accuracy, copy-share, scorecard, constants, answer, bytes, output, published, "
+            "or, in a "
+            "sentence, value",
+            block.kind);
     return "\n" + found->second(evidence, block);
 }
 
