@@ -103,10 +103,11 @@ std::string device_text(const Device& d, const TextStyle& style) {
 
 std::string devices_table(std::span<const Device> devices, const TextStyle& style) {
     // What is left out first where room is short: types and ridges are what devices differ in.
-    TextTable table(
-        "device | ?2 live | ?4 name | >?7 year | >?1 units | >?13 fp16 dense | >?14 bf16 dense | "
-        ">?12 fp8 dense | >?11 fp32 | >?9 ridge fp16 | >?10 ridge bf16 | >?8 ridge fp8 | "
-        ">?8 ridge fp32 | >?6 DRAM read | >?3 memory | ?0 rates");
+    const std::string what = "device | ?2 live | ?4 name | >?7 year | >?1 units";
+    const std::string rates = " | >?13 fp16 dense | >?14 bf16 dense | >?12 fp8 dense | >?11 fp32";
+    const std::string ridges =
+        " | >?9 ridge fp16 | >?10 ridge bf16 | >?8 ridge fp8 | >?8 ridge fp32";
+    TextTable table(what + rates + ridges + " | >?6 DRAM read | >?3 memory | ?0 rates");
     for (const Device* device : by_generation(devices)) {
         const Device& d = *device;
         table.add({d.id, d.live ? "live" : "", d.name, d.year > 0 ? std::to_string(d.year) : "",
