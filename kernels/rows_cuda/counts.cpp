@@ -243,7 +243,10 @@ Amounts amounts_on(Way way, const RowProgram& program, const Workload& w, const 
                           : way == Way::flat   ? slots_of_step
                                                : slots_of_step_of_rows};
     if (way == Way::compiled && recomputes_rows(program, tile)) {
-        const Amounts of_pass = amounts_of_passes(program, reading);
+        const std::int64_t per_chunk = 16 / element_bytes(w);
+        const double chunks = chunks_gone_over(tile, layout.width / per_chunk);
+        const Amounts of_pass = amounts_of_passes(
+            program, {chunks * static_cast<double>(per_chunk), chunks, reading.lanes, w.dtype, 0});
         const auto passes = static_cast<double>(reductions_of(program)) + 1;
         return {of_pass.slots * passes, of_pass.specials * passes};
     }
