@@ -62,6 +62,40 @@ std::string supports(const Workload& w, const Tile& /*tile*/, const Device& devi
     return device.live ? why_not_loaded() : "";
 }
 
+constexpr Constant division_slots =
+    assumed("linear_onednn.division_slots", 10,
+            "a vector of floats is divided in about five cycles on server cores of the last years, "
+            "in which two plain operations could start");
+constexpr std::string_view as_in_rows = "the library's code is taken to be as long as rows_cpu's";
+
+/// Plain lane operations of a step behind the product on one element, as rows_cpu.cpp counts them.
+double slots_of(RowStep step, DType dtype) {
+    switch (step) {
+        case RowStep::gelu:
+        case RowStep::silu:
+        case RowStep::sigmoid: return counted(22, as_in_rows) + division_slots;
+        case RowStep::tanh: return counted(17, as_in_rows) + division_slots;
+        case RowStep::exp: return counted(19, as_in_rows);
+        case RowStep::square: return 1;
+        default: return 1 + (dtype == DType::fp32 ? 0 : counted(1, "operand widened, shifted"));
+    }
+}
+
+/// A core computes the steps on what a tile's products left: after these, and not beside them.
+void add_steps(const Workload& w, const Product& product, Counts& c) {
+    double slots = 0;
+    for (const RowStep step : product.after) {
+        slots += slots_of(step, w.dtype);
+    }
+    if (slots > 0) {
+        const Work steps{
+            {"op.simd", slots * static_cast<double>(product.m) * static_cast<double>(product.n)}};
+        c.work += steps;
+        c.steps.front().work += steps * (1 / static_cast<double>(c.ctas));
+        c.overlap.push_back({"op.simd"});
+    }
+}
+
 std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device& device) {
     const bool dot = w.dtype == DType::bf16 && device.has_bf16_dot;
     const auto m = static_cast<double>(w.extent("m"));
@@ -69,7 +103,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     const auto k = static_cast<double>(w.extent("k"));
     Work work{{dot ? "flop.dot.bf16" : "flop.fma.fp32", 2 * m * n * k}};
     const auto tasks = std::max<std::int64_t>(1, device.units);
-    return {one_pass(w, "product", std::move(work), tasks, false)};
+    std::vector<Counts> launches{one_pass(w, "product", std::move(work), tasks, false)};
+    add_steps(w, chain_of(w).product, launches.front());
+    return launches;
 }
 
 std::size_t workspace(const Workload& w, const Tile& /*tile*/, const Device& device) {

@@ -127,6 +127,19 @@ std::string scores_text(const Fusion& fusion, const Device& device, const Fusion
         fusion.scores <= cache ? "so that it may stay there" : "so that it does not fit");
 }
 
+/// The parts multiply whole matrices, and the fused kernel what the mask leaves.
+std::string mask_text(const Fusion& fusion) {
+    double parts = 0;
+    for (const FusionPart& part : fusion.parts) {
+        parts += part.matrix_products ? part.flops : 0;
+    }
+    constexpr double clearly = 1.01;
+    return fusion.fused.is_attention() && parts > clearly * fusion.fused.flops()
+               ? "the parts compute masked scores too, which the fused kernel leaves out: the gain "
+                 "is that of fusing and of the mask together"
+               : "";
+}
+
 }  // namespace
 
 FusionBounds bounds_of(const Fusion& fusion, const Device& device, const LaunchCase& how) {
@@ -214,18 +227,19 @@ std::string fusion_text(const Fusion& fusion, const Device& device, const Launch
     }
     add("one after the other", read, written, fusion.flops(), nullptr, bounds.before,
         {"", sum_of(parts, &FusionTime::predicted), sum_of(parts, &FusionTime::measured)});
-    add("fused", fusion.fused.bytes_read(), fusion.fused.bytes_written(), fusion.fused.flops(),
-        &bounds.fused, bounds.fused.seconds, fused);
+    // What the bound divides, so that intensity, ridge and limiter fit each other.
+    add("fused", fusion.fused.bytes_read(), fusion.fused.bytes_written(),
+        raceline::work_of(fusion.fused).flops, &bounds.fused, bounds.fused.seconds, fused);
     const auto sentence = [&](const std::string& text) {
         return text.empty() ? text : paragraph(text, style);
     };
     const double saved = fusion.bytes_before() - fusion.bytes_after();
     return fmt::format(
-        "{} on {}\n{}{}{}{}{}{}", format_shape(fusion.fused), device.id, table.str(style),
+        "{} on {}\n{}{}{}{}{}{}{}", format_shape(fusion.fused), device.id, table.str(style),
         sentence(fmt::format("fusing saves {} of {}: {}", bytes_text(saved),
                              bytes_text(fusion.bytes_before()), gains_text(bounds, parts, fused))),
-        sentence(unsettled_text(fusion, times)), sentence(loss_text(parts, fused)),
-        sentence(scores_text(fusion, device, bounds)),
+        sentence(mask_text(fusion)), sentence(unsettled_text(fusion, times)),
+        sentence(loss_text(parts, fused)), sentence(scores_text(fusion, device, bounds)),
         sentence(fused.kernel.empty() ? fmt::format("no kernel runs it fused: {}", fused.why_not)
                                       : ""));
 }

@@ -269,7 +269,8 @@ std::string first_part(std::span<const FirstSightScore> first, const std::vector
 std::string regimes_part(const std::vector<Score>& scores, const Page& page) {
     return section("By regime and class",
                    "Errors of `seconds`. The limiter is compared with the one that hardware "
-                   "counters name, where a row was profiled. `expected` is the median error once "
+                   "counters name, where a row was profiled. Latency, tail and launch count as one "
+                   "there. `expected` is the median error once "
                    "committed errors are taken out. In brackets behind it: the error of `seconds` "
                    "on the rows that have it, and their number.",
                    page) +

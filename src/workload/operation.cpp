@@ -119,6 +119,9 @@ NamedOperation named_operation(std::string_view text) {
     }
     const std::vector<std::string_view> steps = steps_of(text);
     for (const std::string_view step : steps) {
+        require(!step.empty() || steps.size() == 1, Status::invalid_argument,
+                "the chain '{}' has an empty step: between two '+', or before or behind one",
+                text.substr(0, 80));
         require_known(step, steps.size() > 1);
     }
     for (const OperationRecord* operation : all_operations()) {

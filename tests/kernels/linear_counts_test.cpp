@@ -27,5 +27,21 @@ TEST(LinearCounts, a_product_of_few_rows_reads_its_weights_once) {
     }
 }
 
+// On a CPU the steps behind a product take time of their own, after the tile that they change.
+TEST(LinearCounts, steps_behind_a_product_take_time_on_a_cpu) {
+    const auto counts_of = [](const char* steps) {
+        const Workload w = parse_shape(fmt::format("op={},m=4096,n=4096,k=1,dtype=fp32", steps));
+        return find_kernel("linear_onednn").counts(w, 0, datasheet_device("cpu")).front();
+    };
+    EXPECT_FALSE(counts_of("linear").work.contains("op.simd"));
+    const Counts once = counts_of("linear+gelu");
+    const Counts twice = counts_of("linear+gelu+gelu");
+    EXPECT_GT(once.work.at("op.simd"), 4096.0 * 4096);
+    EXPECT_DOUBLE_EQ(twice.work.at("op.simd"), 2 * once.work.at("op.simd"));
+    EXPECT_DOUBLE_EQ(once.steps.front().work.at("op.simd") * static_cast<double>(once.ctas),
+                     once.work.at("op.simd"));
+    EXPECT_EQ(once.overlap.back(), std::vector<std::string>{"op.simd"});
+}
+
 }  // namespace
 }  // namespace raceline

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/fusion_report.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,6 +66,26 @@ TEST(FusionReport, CountsTheScoreMatrixInBothPlaces) {
         EXPECT_THAT(text, HasSubstr(length == 512 ? "so that it may stay there"
                                                   : "so that it does not fit"));
     }
+}
+
+// One problem has one intensity: that of its bound, as --op says it.
+TEST(FusionReport, TheFusedRowHasTheIntensityOfItsBound) {
+    const Fusion fusion = fusion_of(parse_shape("op=linear+gelu,m=8,n=8,k=8,dtype=fp32"));
+    const Device device = h200();
+    EXPECT_NEAR(bounds_of(fusion, device, graph).fused.arithmetic_intensity, 1.33, 0.01);
+    const std::string text =
+        fusion_text(fusion, device, graph, predicted_times(fusion, device, graph));
+    EXPECT_THAT(text, testing::ContainsRegex("\nfused [^\n]* 1\\.33 "));
+}
+
+TEST(FusionReport, SaysThatAMaskIsNoFusing) {
+    const auto text_of = [](const char* mask) {
+        const Fusion fusion =
+            fusion_of(parse_shape(fmt::format("h=16,q=4096,k=4096,d=64,dtype=fp16{}", mask)));
+        return fusion_text(fusion, h200(), graph, predicted_times(fusion, h200(), graph));
+    };
+    EXPECT_THAT(text_of(""), Not(HasSubstr("masked")));
+    EXPECT_THAT(text_of(",causal"), HasSubstr("the parts compute masked scores too"));
 }
 
 TEST(FusionReport, ShowsWhatWasMeasured) {
