@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adam on a CPU: record and counts.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "kernels/adam_cpu/tile.hpp"
@@ -31,8 +32,10 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     const double slots = load(master ? DType::fp32 : w.dtype) + load(w.dtype) + 2 * load(state) +
                          counted(8, "step") + quotient_and_root + put(w.dtype) + 2 * put(state) +
                          (master ? put(DType::fp32) : 0);
-    return {one_pass_in_turns(w, "blocks", {{"op.simd", slots * static_cast<double>(elements)}},
-                              (elements - 1) / elements_of_task + 1, tile.stream != 0)};
+    Counts c = one_pass_in_turns(w, "blocks", {{"op.simd", slots * static_cast<double>(elements)}},
+                                 (elements - 1) / elements_of_task + 1, tile.stream != 0);
+    add_imbalance(c, elements, elements_of_task);
+    return one_launch(std::move(c));
 }
 
 }  // namespace

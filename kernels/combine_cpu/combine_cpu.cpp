@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // combine on a CPU: its record and its counts.
+#include <utility>
 #include <vector>
 
 #include "kernels/combine_cpu/tile.hpp"
@@ -11,8 +12,10 @@ namespace {
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
     const std::int64_t rows = w.extent("rows") * w.extent("heads");
-    return {one_pass(w, "rows", {{"flop.fma.fp32", w.flops()}}, (rows + tile.rows - 1) / tile.rows,
-                     true)};
+    Counts c = one_pass(w, "rows", {{"flop.fma.fp32", w.flops()}},
+                        (rows + tile.rows - 1) / tile.rows, true);
+    add_imbalance(c, rows, tile.rows);
+    return one_launch(std::move(c));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace {
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
     Counts c = one_pass(w, "rows", {}, (w.extent("tokens") - 1) / tile.rows + 1, tile.stream != 0);
+    add_imbalance(c, w.extent("tokens"), tile.rows);
     // A row that is asked for again comes from the cache if the rows in between fit there.
     const double row = static_cast<double>(w.extent("d")) * bytes_of(w.dtype);
     const auto tokens = static_cast<double>(w.extent("tokens"));

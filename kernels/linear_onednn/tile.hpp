@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "registry/library_tile.hpp"
@@ -23,7 +24,13 @@ struct Product {
     bool by_rows;  ///< weights are (n, k), as a linear layer's; else (k, n)
     std::vector<RowStep> after;
 
-    auto operator<=>(const Product&) const = default;
+    // Not <=>, which vectors of the browser's library lack.
+    bool operator<(const Product& other) const {
+        const auto all = [](const Product& p) {
+            return std::tie(p.m, p.n, p.k, p.dtype, p.by_rows, p.after);
+        };
+        return all(*this) < all(other);
+    }
 };
 
 /// "" if oneDNN can be loaded on this machine, else how to get it.

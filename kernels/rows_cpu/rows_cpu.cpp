@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains of rows on a CPU: record and counts.
+#include <utility>
 #include <vector>
 
 #include "kernels/rows_cpu/layout.hpp"
@@ -90,9 +91,11 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     for (const RowInstruction& step : program.steps()) {
         slots += slots_of(step.op, load, put);
     }
-    return {one_pass_in_turns(w, "rows",
-                              {{"op.simd", slots * static_cast<double>(layout.elements)}},
-                              layout.tasks(), tile.stream != 0)};
+    Counts c =
+        one_pass_in_turns(w, "rows", {{"op.simd", slots * static_cast<double>(layout.elements)}},
+                          layout.tasks(), tile.stream != 0);
+    add_imbalance(c, layout.elements, layout.runs_of_task * layout.length);
+    return one_launch(std::move(c));
 }
 
 std::size_t workspace(const Workload& w, const Tile& /*tile*/, const Device& device) {

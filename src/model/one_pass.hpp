@@ -41,6 +41,16 @@ inline Counts one_pass(const Workload& w, std::string step, Work work, std::int6
     return c;
 }
 
+/// Tasks take up to `most` of `all` elements or rows each, and the last may have fewer: what `c`
+/// has an even share of is more for the others.
+inline void add_imbalance(Counts& c, std::int64_t all, std::int64_t most) {
+    c.imbalance = static_cast<double>(std::min(most, all)) * static_cast<double>(c.ctas) /
+                  static_cast<double>(all);
+    for (Step& step : c.steps) {
+        step.work *= c.imbalance;
+    }
+}
+
 /// The same on a core, which computes with what has come while little more is on its way: it looks
 /// ahead a few hundred instructions, and a latency of DRAM is longer than these take. So memory and
 /// arithmetic take turns.

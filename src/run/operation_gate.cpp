@@ -20,7 +20,8 @@ constexpr double operation_work_limit = 2e8;
 constexpr double operation_row_cost = 64;
 constexpr std::int64_t fewest_operation_rows = 8;
 // Errors that a bound is taken from: where outputs have fewer elements, other inputs of the same
-// kind are rounded, too.
+// kind are rounded, too. Their answers also say how large such a row is: a row of few elements is
+// near 0 by chance, and its errors, which follow from the terms of its sums, are not.
 constexpr std::int64_t enough_reference_errors = 32;
 constexpr std::int64_t elements_of_block = 1 << 15;  // of an answer: what a core does at a time
 
@@ -44,7 +45,8 @@ std::vector<std::int64_t> rows_to_judge(const TensorSpec& tensor, double operati
     return {chosen.begin(), chosen.end()};
 }
 
-/// The root mean square of a row of the answer, of logarithms at least 1.
+/// What the errors of a row are measured against: the root mean square of its answer, of logarithms
+/// at least 1.
 double scale_of_row(const TensorSpec& tensor, std::span<const double> row) {
     const double squares = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
     const double rms =
@@ -92,8 +94,8 @@ std::vector<double> by_blocks(std::span<const std::int64_t> rows, std::int64_t w
 }
 
 void add_errors(const TensorSpec& tensor, std::span<const double> got,
-                std::span<const double> exact, Comparison& to) {
-    const double scale = scale_of_row(tensor, exact);
+                std::span<const double> exact, double least_scale, Comparison& to) {
+    const double scale = std::max(scale_of_row(tensor, exact), least_scale);
     for (std::size_t c = 0; c < got.size(); ++c) {
         // Infinities that are right, such as the logarithm of nothing, are no error.
         const bool same = got[c] == exact[c];
@@ -158,7 +160,7 @@ OperationAnswers::OperationAnswers(const Workload& workload, OperationData input
                 by_blocks(rows, inputs_.tensors[i].width, [&](std::span<const std::int64_t> block) {
                     return operation_.answer(workload, inputs_, i, block);
                 });
-            outputs_.push_back({i, std::move(rows), std::move(exact), {}});
+            outputs_.push_back({i, std::move(rows), std::move(exact), {}, {}, 0});
         }
     }
 }
@@ -178,6 +180,7 @@ Correctness OperationAnswers::judge(const Precision& precision,
 Correctness OperationAnswers::judge_output(Output& output, const Precision& precision,
                                            std::span<const std::byte> stored) {
     const TensorSpec& tensor = spec(output);
+    draw_others(output);
     require(stored.size() == tensor.bytes(), Status::invalid_argument,
             "output '{}' has {} bytes, not {}", tensor.name, stored.size(), tensor.bytes());
     if (inputs_.draw == Draw::non_finite) {
@@ -190,7 +193,7 @@ Correctness OperationAnswers::judge_output(Output& output, const Precision& prec
     }
     Comparison found = errors_of_rows(std::ssize(output.rows), [&](std::int64_t i, Comparison& to) {
         add_errors(tensor, load_row(tensor, stored, output.rows[i]),
-                   values_of_row(output.exact, i, tensor.width), to);
+                   values_of_row(output.exact, i, tensor.width), output.least_scale, to);
     });
     found.width = tensor.width;
     Correctness verdict = decide(found, reference(output, precision), precision, false);
@@ -217,6 +220,36 @@ std::string OperationAnswers::compare_finite(const Output& output,
     return {};
 }
 
+/// Number 1, 2, … of the same kind.
+OperationData OperationAnswers::other_inputs(std::int64_t number) const {
+    return operation_.inputs(workload_, stream_key(inputs_.seed, number), inputs_.draw);
+}
+
+void OperationAnswers::draw_others(Output& output) const {
+    const TensorSpec& tensor = spec(output);
+    const std::int64_t elements = std::max<std::int64_t>(1, std::ssize(output.exact));
+    if (elements >= enough_reference_errors || !output.others.empty()) {
+        return;
+    }
+    std::vector<double> scales;
+    for (std::int64_t n = 1; n * elements < enough_reference_errors; ++n) {
+        std::vector<double> exact =
+            operation_.answer(workload_, other_inputs(n), output.tensor, output.rows);
+        for (std::int64_t i = 0; i < std::ssize(output.rows); ++i) {
+            const double scale = scale_of_row(tensor, values_of_row(exact, i, tensor.width));
+            if (std::isfinite(scale)) {
+                scales.push_back(scale);
+            }
+        }
+        output.others.push_back(std::move(exact));
+    }
+    if (!scales.empty()) {
+        const auto middle = scales.begin() + std::ssize(scales) / 2;
+        std::ranges::nth_element(scales, middle);
+        output.least_scale = *middle;
+    }
+}
+
 const Reference& OperationAnswers::reference(Output& output, const Precision& precision) {
     for (const auto& [known, reference] : output.references) {
         if (known == precision) {
@@ -224,15 +257,8 @@ const Reference& OperationAnswers::reference(Output& output, const Precision& pr
         }
     }
     const std::int64_t width = spec(output).width;
-    const std::int64_t elements = std::max<std::int64_t>(1, std::ssize(output.exact));
     std::vector<Errors> errors;
-    for (std::int64_t n = 0; n == 0 || n * elements < enough_reference_errors; ++n) {
-        const OperationData other =
-            n == 0 ? OperationData()
-                   : operation_.inputs(workload_, stream_key(inputs_.seed, n), inputs_.draw);
-        const OperationData& in = n == 0 ? inputs_ : other;
-        const std::vector<double> exact =
-            n == 0 ? output.exact : operation_.answer(workload_, in, output.tensor, output.rows);
+    const auto add = [&](const OperationData& in, const std::vector<double>& exact) {
         const std::vector<double> rounded =
             by_blocks(output.rows, width, [&](std::span<const std::int64_t> block) {
                 return operation_.rounded(workload_, in, output.tensor, block, precision);
@@ -240,10 +266,19 @@ const Reference& OperationAnswers::reference(Output& output, const Precision& pr
         errors.push_back(
             errors_of_rows(std::ssize(output.rows), [&](std::int64_t i, Comparison& to) {
                 add_errors(spec(output), values_of_row(rounded, i, width),
-                           values_of_row(exact, i, width), to);
+                           values_of_row(exact, i, width), output.least_scale, to);
             }).kernel);
+    };
+    add(inputs_, output.exact);
+    for (std::int64_t i = 0; i < std::ssize(output.others); ++i) {
+        add(other_inputs(i + 1), output.others[i]);
     }
-    output.references.emplace_back(precision, reference_of(errors, static_cast<double>(elements)));
+    const auto elements = static_cast<double>(std::max<std::size_t>(1, output.exact.size()));
+    Reference all = reference_of(errors, elements);
+    if (!output.others.empty()) {  // what is stored is rounded once, and of few no mean is lower
+        all.high_rms = std::max(all.high_rms, unit_roundoff(precision.output));
+    }
+    output.references.emplace_back(precision, all);
     return output.references.back().second;
 }
 

@@ -45,11 +45,16 @@ private:
         std::vector<std::int64_t> rows;  ///< that are checked
         std::vector<double> exact;       ///< (rows, width)
         std::vector<std::pair<Precision, Reference>> references;
+        std::vector<std::vector<double>> others;  ///< of few elements: answers to other inputs
+        /// No row is measured against less: the median of the rows' scales with other inputs.
+        double least_scale = 0;
     };
     Correctness judge_output(Output& output, const Precision& precision,
                              std::span<const std::byte> stored);
     [[nodiscard]] std::string compare_finite(const Output& output,
                                              std::span<const std::byte> stored) const;
+    [[nodiscard]] OperationData other_inputs(std::int64_t number) const;
+    void draw_others(Output& output) const;
     const Reference& reference(Output& output, const Precision& precision);
     [[nodiscard]] const TensorSpec& spec(const Output& output) const {
         return inputs_.tensors[output.tensor];

@@ -20,21 +20,6 @@ constexpr double worst_factor = 3;  // times its worst element, LSE and error al
 // every logarithm is as likely).
 constexpr double deviations = 5;
 
-/// Half the distance between 1 and the next value.
-double unit_roundoff(Rounding type) {
-    switch (type) {
-        case Rounding::fp64: return 0x1p-53;
-        case Rounding::fp32: return 0x1p-24;
-        case Rounding::fp32_rz: return 0x1p-23;
-        case Rounding::e4m3_sum: return 0x1p-13;
-        case Rounding::tf32:
-        case Rounding::fp16: return 0x1p-11;
-        case Rounding::bf16: return 0x1p-8;
-        case Rounding::e4m3: return 0x1p-4;
-    }
-    return 0;
-}
-
 /// Where the reference happens to be exact (one key, equal logits) a kernel still may round in its
 /// accumulator type: an exponential off by two ulp (4 roundoffs), its product with V, the sum, the
 /// reciprocal of the denominator, the product with it. Relative to the element.
@@ -70,6 +55,20 @@ std::string reason_against(const Correctness& c, double lse, double bound_lse) {
 }
 
 }  // namespace
+
+double unit_roundoff(Rounding type) {
+    switch (type) {
+        case Rounding::fp64: return 0x1p-53;
+        case Rounding::fp32: return 0x1p-24;
+        case Rounding::fp32_rz: return 0x1p-23;
+        case Rounding::e4m3_sum: return 0x1p-13;
+        case Rounding::tf32:
+        case Rounding::fp16: return 0x1p-11;
+        case Rounding::bf16: return 0x1p-8;
+        case Rounding::e4m3: return 0x1p-4;
+    }
+    return 0;
+}
 
 void Errors::add(double error, double scale) {
     const double relative = error == 0 ? 0 : std::abs(error) / scale;

@@ -42,6 +42,9 @@ struct Reference {
     double high_rms = 0;    ///< of a call whose squared errors are far above their mean
     bool few_keys = false;  ///< what one key's rounding comes to is not among them for sure
 };
+/// Half the distance between 1 and the next value: the largest relative error of one rounding.
+double unit_roundoff(Rounding type);
+
 /// `scatter`: some rows see more than one key.
 Reference reference_of(std::span<const Errors> roundings, double elements, bool scatter = true);
 

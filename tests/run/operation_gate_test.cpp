@@ -136,6 +136,32 @@ TEST(OperationGate, ALogarithmNearZeroIsJudgedAsAShareOfOne) {
     EXPECT_FALSE(judge(answers, precision, outputs).passed);
 }
 
+// A sum of 100 products is near 0 by chance, and what its roundings leave is not.
+TEST(OperationGate, ASumNearZeroIsJudgedByWhatSuchSumsAre) {
+    const Workload w = parse_shape("op=linear,m=1,n=1,k=100,dtype=fp32");
+    const Precision precision = precision_of(w.dtype);
+    constexpr int tries = 200;
+    std::vector<double> sums;
+    for (std::uint64_t seed = 0; seed < tries; ++seed) {
+        const StoredOutputs right = OperationAnswers(w, seed, Draw::plain).right_outputs(precision);
+        sums.push_back(std::abs(load_element(right.front().data(), DType::fp32, 0)));
+    }
+    const auto smallest = std::ranges::min_element(sums);
+    OperationAnswers answers(w, smallest - sums.begin(), Draw::plain);
+    const double least = *smallest;
+    std::ranges::nth_element(sums, sums.begin() + tries / 2);
+    const double typical = sums[tries / 2];
+    ASSERT_LT(least, typical / 50);
+    const auto passes_with = [&](double error) {
+        StoredOutputs stored = answers.right_outputs(precision);
+        const double right = load_element(stored.front().data(), DType::fp32, 0);
+        store_element(stored.front().data(), DType::fp32, 0, right + error);
+        return judge(answers, precision, stored).passed;
+    };
+    EXPECT_TRUE(passes_with(0x1p-23 * typical));
+    EXPECT_FALSE(passes_with(1e-4 * typical));
+}
+
 TEST(OperationGate, FindsAnInfinityThatShouldNotBe) {
     const Workload w = parse_shape("h=2,q=17,k=48,d=64,dtype=fp16");
     OperationAnswers answers(w, 1, Draw::non_finite);
