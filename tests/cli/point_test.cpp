@@ -177,3 +177,6 @@ TEST_F(Point, refusals_are_one_sentence) {
 
 }  // namespace
 }  // namespace raceline::test
+    refused("--flops 1e9 --engine bf17",
+            "engine is 'bf17', of which NVIDIA H200 has no rate "
+            "(did you mean 'bf16'?); it has fma.fp16");
