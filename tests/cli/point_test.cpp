@@ -3,9 +3,13 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
+#include "device/catalog.hpp"
+#include "model/work_point.hpp"
+#include "plot/charts.hpp"
 #include "plot/gnuplot.hpp"
 #include "point_file.hpp"
 #include "support/check.hpp"
@@ -180,3 +184,35 @@ TEST_F(Point, refusals_are_one_sentence) {
     refused("--flops 1e9 --engine bf17",
             "engine is 'bf17', of which NVIDIA H200 has no rate "
             "(did you mean 'bf16'?); it has fma.fp16");
+// Of many points a series each took minutes to place and to draw.
+TEST_F(Point, a_picture_of_many_points_has_one_look_for_all) {
+    const Device device = datasheet_device("h200");
+    std::vector<ChartedPoint> points;
+    for (int i = 0; i < 20000; ++i) {
+        const WorkPoint work{.flops = 1e9 * (i + 1),
+                             .bytes = 1e9,
+                             .seconds = i % 2 == 0 ? 1e-5 : 0,
+                             .engine = "fma.fp32"};
+        points.push_back({fmt::format("p{}", i), judge_point(device, work), work});
+    }
+    const auto marks_of = [](const Chart& chart) {
+        std::map<std::pair<std::string, bool>, std::size_t> marks;
+        for (const Series& series : chart.panels.at(0).series) {
+            if (series.mark != Mark::none) {
+                marks[{series.title, series.filled}] += series.points.size();
+            }
+        }
+        return marks;
+    };
+    const Chart many = points_chart(device, points);
+    EXPECT_THAT(many.notes, testing::Contains(HasSubstr("20000 points: their names are left out")));
+    EXPECT_LT(many.panels.at(0).series.size(), 40U);
+    EXPECT_EQ(marks_of(many), (std::map<std::pair<std::string, bool>, std::size_t>{
+                                  {{"bounds", false}, 20000}, {{"measured", true}, 10000}}));
+    EXPECT_GT(many.panels.at(0).y.high, 1e9 * 20000 / 1e-5) << "what is beyond the roof is drawn";
+    points.resize(12);
+    const Chart few = points_chart(device, points);
+    EXPECT_THAT(few.notes, testing::Not(testing::Contains(HasSubstr("names are left out"))));
+    EXPECT_EQ(marks_of(few).at({"p1", false}), 1U);
+}
+
