@@ -113,6 +113,15 @@ TEST(PointFile, LinesAreThoseOfAnEditor) {
     EXPECT_EQ(parse_points("name,bytes\na,1\n", "FILE", otherwise)[0].where, "FILE: line 2");
 }
 
+TEST(PointFile, BrokenJsonIsToldByItsLine) {
+    try {
+        parse_points("[\n{\"bytes\": 1},\n{\"bytes\": }]", "FILE", otherwise);
+        ADD_FAILURE() << "broken, and accepted";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("FILE: not valid JSON at byte 27 in line 3: "));
+    }
+}
+
 // As spreadsheets write them, and as they are copied out of one.
 TEST(PointFile, SemicolonsOrTabsMaySeparateFields) {
     for (const char* text :
