@@ -198,8 +198,10 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
                "a chain of operations and its sizes, as in add+rmsnorm,n=8192x4096: shows bytes, "
                "intensity and time of the parts and of the fused chain");
     predict
-        ->add_option("--over", o.over,
-                     "vary a size of one shape, as in m=1:4096, to see how the limiter changes")
+        ->add_option(
+            "--over", o.over,
+            "vary a size of one shape, as in m=1:4096, to see how the limiter changes; of n=RxW "
+            "rows=1:4096 or width=1:4096")
         ->type_name("RANGE");
     add_layout(*predict, o);
     add(commands, *predict, run_predict,

@@ -7,6 +7,7 @@
 
 #include "help.hpp"
 #include "raceline/error.hpp"
+#include "report/size_sweep.hpp"
 #include "support/nearest.hpp"
 #include "workload/operation.hpp"
 #include "workload/shape_grammar.hpp"
@@ -189,11 +190,11 @@ Offers continuations(const std::string& text) {
     return words;
 }
 
-// Whether the shape, with one size more, is a problem.
+// Whether the shape is a problem at one size more.
 bool is_a_size_of(const std::string& shape, std::string_view field) {
-    constexpr int some_size = 64;
+    constexpr std::int64_t some_size = 64;
     try {
-        (void)parse_shape(fmt::format("{},{}={}", shape, field, some_size));
+        (void)problem_of_size(shape, field, some_size);
         return true;
     } catch (const Error&) {
         return false;
@@ -225,9 +226,6 @@ Offers operations_of(const UnfinishedLine& line) {
 }
 
 Offers ranges_of(const UnfinishedLine& line) {
-    // Other numbers, such as a softcap, are no sizes.
-    constexpr std::array<std::string_view, 7> sizes_of_attention{"b", "h",    "q",     "k",
-                                                                 "d", "page", "window"};
     const std::string named = line.value_of("--op");
     const std::string shape =
         named.empty() ? std::string(line.value_of("--shape")) : operation_shape(named);
@@ -236,12 +234,9 @@ Offers ranges_of(const UnfinishedLine& line) {
     }
     const std::string op = UnfinishedShape(shape + ",").operation();
     Offers words;
-    for (const OperationField& field : named_operation(op).record->fields.value) {
-        const bool size =
-            field.kind == FieldKind::count || field.kind == FieldKind::grid ||
-            (field.kind == FieldKind::own && std::ranges::count(sizes_of_attention, field.name));
-        if (size && is_a_size_of(shape, field.name)) {
-            words.push_back({fmt::format("{}=", field.name), std::string(field.meaning)});
+    for (const auto& [name, meaning] : varied_sizes(*named_operation(op).record)) {
+        if (is_a_size_of(shape, name)) {
+            words.push_back({fmt::format("{}=", name), std::string(meaning)});
         }
     }
     return words;

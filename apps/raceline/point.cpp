@@ -49,7 +49,8 @@ int run_point(const Options& options) {
             point.work = with_known_names(device, std::move(point.work));
             verdicts.push_back(judge_point(device, point.work));
         } catch (const Error& error) {
-            fail(error.status(), "{}: {}", point.name, error.what());
+            fail(error.status(), "{}{}: {}", point.where.empty() ? "" : point.where + ": ",
+                 point.name, error.what());
         }
         judged.push_back({point.name, point.work.seconds, verdicts.back()});
         charted.push_back({point.name, verdicts.back(), point.work});

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "support/check.hpp"
 #include "support/json.hpp"
@@ -34,8 +35,9 @@ double number_of(std::string_view text, std::string_view member, std::string_vie
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     require(error == std::errc{} && end == text.data() + text.size() && std::isfinite(value),
-            Status::invalid_argument, "{}: {} is '{}'; it must be a number such as 4e12", where,
-            member, text.substr(0, 40));
+            Status::invalid_argument, "{}: {} is '{}'; it must be a number such as 4e12{}", where,
+            member, text.substr(0, 40),
+            text.find(',') == std::string_view::npos ? "" : ", with a decimal point");
     const std::string fault = amount_fault(member, value);
     require(fault.empty(), Status::invalid_argument, "{}: {} '{}' {}", where, member,
             text.substr(0, 40), fault);
@@ -62,59 +64,102 @@ void set_member(NamedPoint& point, std::string_view member, const std::string& t
     }
 }
 
-struct Table {
-    std::vector<std::vector<std::string>> rows;
-    std::vector<std::string> row;
+struct Row {
+    std::size_t line;  ///< that it begins on, from 1
+    std::vector<std::string> cells;
 };
 
-// libcsv calls these for each cell and each line.
-void end_of_cell(void* text, std::size_t bytes, void* table) {
-    static_cast<Table*>(table)->row.emplace_back(static_cast<const char*>(text), bytes);
+struct Table {
+    std::vector<Row> rows;
+    Row row{1, {}};
+};
+
+std::string at_line(std::string_view where, std::size_t line) {
+    return fmt::format("{}: line {}", where, line);
 }
 
-void end_of_line(int /*last*/, void* given) {
+// libcsv calls these for each cell and each row.
+void end_of_cell(void* text, std::size_t bytes, void* table) {
+    static_cast<Table*>(table)->row.cells.emplace_back(static_cast<const char*>(text), bytes);
+}
+
+void end_of_row(int /*last*/, void* given) {
     auto* table = static_cast<Table*>(given);
     table->rows.push_back(std::move(table->row));
-    table->row.clear();
+    table->row.cells.clear();
 }
 
-std::vector<std::vector<std::string>> cells_of(std::string_view text, std::string_view where) {
+// The text up to its first end of a line, and with it: "\n", "\r\n", or "\r" of old ones.
+std::string_view first_line(std::string_view text) {
+    const std::size_t end = text.find_first_of("\r\n");
+    return text.substr(0, end == std::string_view::npos   ? end
+                          : text.substr(end, 2) == "\r\n" ? end + 2
+                                                          : end + 1);
+}
+
+// Spreadsheets of countries that write a decimal comma separate by semicolons; what is copied out
+// of one has tabs.
+char separator_of(std::string_view header) {
+    for (const char other : {';', '\t'}) {
+        if (header.find(',') == std::string_view::npos &&
+            header.find(other) != std::string_view::npos) {
+            return other;
+        }
+    }
+    return ',';
+}
+
+// libcsv says nothing of lines: it gets them one by one.
+std::vector<Row> rows_of(std::string_view text, std::string_view where) {
     csv_parser parser;
     require(csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL) == 0,
             Status::internal, "libcsv does not start");
+    const std::size_t header = text.find_first_not_of(" \t\r\n");
+    csv_set_delim(&parser,
+                  static_cast<unsigned char>(separator_of(first_line(text.substr(header)))));
     Table table;
-    const std::size_t read =
-        csv_parse(&parser, text.data(), text.size(), end_of_cell, end_of_line, &table);
-    const bool whole =
-        read == text.size() && csv_fini(&parser, end_of_cell, end_of_line, &table) == 0;
+    bool whole = true;
+    bool begun = false;  // a row, whose quotes hold the end of a line
+    for (std::size_t line = 1; whole && !text.empty(); ++line) {
+        const std::string_view its = first_line(text);
+        text.remove_prefix(its.size());
+        table.row.line = begun ? table.row.line : line;
+        const std::size_t before = table.rows.size();
+        whole = csv_parse(&parser, its.data(), its.size(), end_of_cell, end_of_row, &table) ==
+                its.size();
+        const bool blank = its.find_first_not_of(" \t\r\n") == std::string_view::npos;
+        begun = table.rows.size() == before && (begun || !blank);
+    }
+    whole = whole && csv_fini(&parser, end_of_cell, end_of_row, &table) == 0;
     const std::string reason = csv_strerror(csv_error(&parser));
     csv_free(&parser);
-    require(whole, Status::invalid_argument,
-            "{}: what stands behind the first {} that {} not empty is no CSV: {}", where,
-            counted_text(table.rows.size(), "line"), table.rows.size() == 1 ? "is" : "are", reason);
+    require(whole, Status::invalid_argument, "{}: from here on it is no CSV: {}",
+            at_line(where, table.row.line), reason);
     return table.rows;
 }
 
 std::vector<NamedPoint> points_of_csv(std::string_view text, std::string_view where,
                                       const WorkPoint& otherwise) {
-    const auto rows = cells_of(text, where);
+    const std::vector<Row> rows = rows_of(text, where);
     require(!rows.empty(), Status::invalid_argument, "{}: it has no line that names its columns",
             where);
-    const std::vector<std::string>& columns = rows.front();
+    const std::vector<std::string>& columns = rows.front().cells;
+    const std::string header = at_line(where, rows.front().line);
     for (const std::string& column : columns) {
-        require_member(column, where);
+        require_member(column, header);
         require(std::ranges::count(columns, column) == 1, Status::invalid_argument,
-                "{}: column {} is there twice", where, column);
+                "{}: column {} is there twice", header, column);
     }
     std::vector<NamedPoint> points;
-    for (std::size_t i = 1; i < rows.size(); ++i) {
-        const std::string at = fmt::format("{}: point {}", where, i);
-        require(rows[i].size() == columns.size(), Status::invalid_argument,
-                "{} has {}; the first line names {}", at, counted_text(rows[i].size(), "cell"),
-                counted_text(columns.size(), "column"));
-        NamedPoint& point = points.emplace_back(NamedPoint{{}, otherwise});
+    points.reserve(rows.size());
+    for (const auto& [line, cells] : std::span(rows).subspan(1)) {
+        const std::string at = at_line(where, line);
+        require(cells.size() == columns.size(), Status::invalid_argument,
+                "{} has {}; line {} names {}", at, counted_text(cells.size(), "cell"),
+                rows.front().line, counted_text(columns.size(), "column"));
+        NamedPoint& point = points.emplace_back(NamedPoint{{}, otherwise, at});
         for (std::size_t column = 0; column < columns.size(); ++column) {
-            set_member(point, columns[column], rows[i][column], at);
+            set_member(point, columns[column], cells[column], at);
         }
     }
     return points;
@@ -123,7 +168,7 @@ std::vector<NamedPoint> points_of_csv(std::string_view text, std::string_view wh
 NamedPoint point_of_json(const Json& object, const std::string& where, const WorkPoint& otherwise) {
     require(object.is_object(), Status::invalid_argument, "{}: it is no object with members {}",
             where, fmt::join(members, ", "));
-    NamedPoint point{{}, otherwise};
+    NamedPoint point{{}, otherwise, where};
     for (const auto& [member, value] : object.items()) {
         require_member(member, where);
         const bool words = member == "name" || member == "engine" || member == "memory";
@@ -135,21 +180,53 @@ NamedPoint point_of_json(const Json& object, const std::string& where, const Wor
     return point;
 }
 
-std::vector<NamedPoint> points_of_json(std::string_view text, std::string_view where,
-                                       const WorkPoint& otherwise) {
-    std::vector<NamedPoint> points;
-    if (text.front() == '[') {
-        for (const Json& object : parse_json(text, where)) {
-            points.push_back(point_of_json(
-                object, fmt::format("{}: point {}", where, points.size() + 1), otherwise));
+// The lines on which the values of an array begin, of text that is one.
+std::vector<std::size_t> lines_of_values(std::string_view text) {
+    std::vector<std::size_t> lines;
+    std::size_t line = 1;
+    int depth = 0;
+    bool quoted = false;
+    bool expected = false;  // a value of the array comes next
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        line += c == '\n' ? 1 : 0;
+        if (quoted) {
+            i += c == '\\' ? 1 : 0;
+            quoted = c != '"';
+            continue;
         }
-        return points;
+        const bool space = c == ' ' || c == '\t' || c == '\r' || c == '\n';
+        if (expected && !space && c != ']') {
+            lines.push_back(line);
+            expected = false;
+        }
+        quoted = c == '"';
+        depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+        expected = expected || (depth == 1 && (c == ',' || (c == '[' && lines.empty())));
     }
+    return lines;
+}
+
+std::vector<NamedPoint> points_of_array(std::string_view text, std::string_view where,
+                                        const WorkPoint& otherwise) {
+    const Json array = parse_json(text, where);
+    const std::vector<std::size_t> lines = lines_of_values(text);
+    std::vector<NamedPoint> points;
+    points.reserve(array.size());
+    for (std::size_t i = 0; i < array.size(); ++i) {
+        points.push_back(point_of_json(array[i], at_line(where, lines.at(i)), otherwise));
+    }
+    return points;
+}
+
+std::vector<NamedPoint> points_of_lines(std::string_view text, std::string_view where,
+                                        const WorkPoint& otherwise) {
+    std::vector<NamedPoint> points;
     for (std::size_t line = 1; !text.empty(); ++line) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         const std::string_view object = text.substr(0, end);
         text.remove_prefix(std::min(end + 1, text.size()));
-        const std::string at = fmt::format("{}: line {}", where, line);
+        const std::string at = at_line(where, line);
         if (object.find_first_not_of(" \t\r") != std::string_view::npos) {
             points.push_back(point_of_json(parse_json(object, at), at, otherwise));
         }
@@ -182,9 +259,9 @@ std::vector<NamedPoint> parse_points(std::string_view text, std::string_view whe
     }
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     require(first != std::string_view::npos, Status::invalid_argument, "{}: it is empty", where);
-    const bool json = text[first] == '[' || text[first] == '{';
-    std::vector<NamedPoint> points = json ? points_of_json(text.substr(first), where, otherwise)
-                                          : points_of_csv(text, where, otherwise);
+    std::vector<NamedPoint> points = text[first] == '['   ? points_of_array(text, where, otherwise)
+                                     : text[first] == '{' ? points_of_lines(text, where, otherwise)
+                                                          : points_of_csv(text, where, otherwise);
     require(!points.empty(), Status::invalid_argument, "{}: it has no point", where);
     for (std::size_t i = 0; i < points.size(); ++i) {
         if (points[i].name.empty()) {

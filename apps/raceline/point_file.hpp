@@ -13,12 +13,14 @@ namespace raceline::cli {
 struct NamedPoint {
     std::string name;
     WorkPoint work;
+    std::string where = {};  ///< "points.csv: line 3"; "" of a point that no file has
 };
 
 /// CSV whose first line names its columns (name, flops, bytes, seconds, engine, memory, in any
 /// order, as many as are needed), or JSON: an array of objects with these members, or an object a
-/// line. What a point does not say is as in `otherwise`. Throws Error(invalid_argument) naming the
-/// point, the column and what would be accepted, Error(io) if the file cannot be read.
+/// line. Fields of CSV are separated by commas, or all by semicolons or tabs, as the first line
+/// shows. What a point does not say is as in `otherwise`. Throws Error(invalid_argument) naming the
+/// file, the line, the column and what would be accepted, Error(io) if the file cannot be read.
 std::vector<NamedPoint> read_points(const std::string& path, const WorkPoint& otherwise);
 
 /// The same of text in memory; `where` names it in errors.

@@ -21,9 +21,26 @@
 namespace raceline::kernels::linear_cublaslt {
 namespace {
 
+/// Capabilities at which the library of CUDA 13 begins, as its documentation has it.
+constexpr int least_capability = 75, least_of_bf16 = 80;
+
+/// "7.5" of 75.
+std::string capability_text(int capability) {
+    return fmt::format("{}.{}", capability / 10, capability % 10);
+}
+
 std::string supports(const Workload& w, const Tile& /*tile*/, const Device& device) {
     if (const std::string reason = why_not_cuda(device); !reason.empty()) {
         return reason;
+    }
+    const int capability = device.compute_capability;
+    if (capability < least_capability) {
+        return fmt::format("cuBLASLt of CUDA 13 needs compute capability {} or later, not {}",
+                           capability_text(least_capability), capability_text(capability));
+    }
+    if (w.dtype == DType::bf16 && capability < least_of_bf16) {
+        return fmt::format("cuBLASLt multiplies bf16 from compute capability {} on, not on {}",
+                           capability_text(least_of_bf16), capability_text(capability));
     }
     bool behind = false;
     Epilogue epilogue;

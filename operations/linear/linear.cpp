@@ -99,8 +99,15 @@ void validate(const Workload& w) {
     require(w.dtype == DType::fp32 || w.dtype == DType::fp16 || w.dtype == DType::bf16,
             Status::invalid_argument, "dtype is {}: {} takes fp32, fp16 or bf16", name_of(w.dtype),
             parts.product);
-    require(w.scalar("eps") >= 0, Status::invalid_argument, "eps is {}: it must be 0 or more",
-            w.scalar("eps"));
+    const auto has_norm = [](std::span<const RowStep> steps) {
+        return std::ranges::any_of(steps, [](RowStep step) {
+            return step == RowStep::rmsnorm || step == RowStep::layernorm;
+        });
+    };
+    const bool norm = has_norm(parts.before) || has_norm(parts.after);
+    require(norm ? w.scalar("eps") >= 0 : fmt::format("{}", w.scalar("eps")) == usual_eps,
+            Status::invalid_argument, "eps is {}: {}", w.scalar("eps"),
+            norm ? "it must be 0 or more" : "only norms have one, leave it out");
 }
 
 void add_operands(std::vector<TensorSpec>& list, std::span<const RowStep> steps, DType dtype,

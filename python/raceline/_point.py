@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 from . import _core
-from ._table import Shown, kind_of, percent, seconds, si
+from ._table import Shown, kind_of, percent, plain, seconds, si
 
 
 class Point(Shown):
@@ -57,7 +57,7 @@ class Point(Shown):
 
     def _rows(self) -> list[list[str]]:
         rows = [["limiter", f"{self.limiter} (rate: {self.rates})"],
-                ["intensity, ridge", f"{self.intensity:.3g}, {self.ridge:.3g} FLOP/B"],
+                ["intensity, ridge", f"{plain(self.intensity)}, {plain(self.ridge)} FLOP/B"],
                 ["bound", seconds(self.bound)]]
         if self.seconds and self.of_roof:
             done = [si(amount / self.seconds, unit)
@@ -67,7 +67,10 @@ class Point(Shown):
         return [*rows, [f"+10 % {self.limiter}", f"bound divided by {self.gain_of_tenth:.3g}"]]
 
     def __repr__(self) -> str:
-        return f"<Point bound {seconds(self.bound)}, limiter {self.limiter}, {self.standing}, device {self.device}>"
+        measured = (f", {percent(self.of_roof)} of the roof in {seconds(self.seconds)}"
+                    if self.seconds and self.of_roof else "")
+        return (f"<Point intensity {plain(self.intensity)} FLOP/B, bound {seconds(self.bound)}, "
+                f"limiter {self.limiter}{measured}, {self.standing}, device {self.device}>")
 
     def _title(self) -> str:
         return f"on {self.device_name}"

@@ -19,6 +19,11 @@ def three_digits(value: float) -> str:
     return f"{value:#.3g}".rstrip(".") if 1 <= abs(value) < 1000 else f"{value:.3g}"
 
 
+def plain(value: float) -> str:
+    """1023.7 -> "1020", 4.9 -> "4.9": three digits, with an exponent from a million on."""
+    return f"{float(f'{value:.3g}'):g}"
+
+
 def si(value: float, unit: str) -> str:
     """1.53e12, "B/s" -> "1.53 TB/s"."""
     prefixes = ["", "k", "M", "G", "T", "P"]

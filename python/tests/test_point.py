@@ -16,7 +16,16 @@ def test_a_point_and_its_bound():
     assert found.of_roof == pytest.approx(found.bound / 1e-3)
     assert found.gain_of_tenth == pytest.approx(1.1)
     assert "of the roof" in str(found) and "flop.fma.fp32" in found._repr_html_()
-    assert "limiter flop.fma.fp32" in repr(found)
+    assert "intensity, ridge" in str(found) and "1000, " in str(found)
+
+
+def test_the_short_form_says_what_matters():
+    found = raceline.point(1e12, 1e9, 1e-1, engine="fma.fp32", device="h200")
+    said = repr(found)
+    assert said.startswith("<Point intensity 1000 FLOP/B, bound ") and said.endswith(", device h200>")
+    assert "limiter flop.fma.fp32" in said and found.standing in said
+    assert f"{100 * found.of_roof:.0f} % of the roof in 100 ms" in said
+    assert "roof" not in repr(raceline.point(bytes=1e9, device="h200"))
 
 
 def test_bytes_alone_and_no_measurement():

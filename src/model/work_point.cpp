@@ -49,6 +49,17 @@ std::string_view without_first_word(std::string_view id) {
     return id.substr(id.find('.') + 1);
 }
 
+// What a type alone may say: of "flop.wgmma.bf16" its last word.
+std::vector<std::string_view> types_of(const std::vector<std::string_view>& ids) {
+    std::vector<std::string_view> types;
+    for (const std::string_view id : ids) {
+        if (id.starts_with("flop.")) {
+            types.push_back(id.substr(id.rfind('.') + 1));
+        }
+    }
+    return types;
+}
+
 [[noreturn]] void refuse(const Device& device, std::string_view name, std::string_view given,
                          const std::vector<std::string_view>& ids) {
     std::vector<std::string_view> words;
@@ -61,8 +72,10 @@ std::string_view without_first_word(std::string_view id) {
     require(!given.empty(), Status::invalid_argument, "{} is missing; {} has {}", name, device.name,
             words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")));
     const std::string_view whole = nearest(given, ids);
-    const std::string_view meant =
-        whole.empty() ? nearest(given, words) : without_first_word(whole);
+    std::string_view meant = whole.empty() ? nearest(given, words) : without_first_word(whole);
+    if (meant.empty() && name == "engine") {  // "bf17" is far from every id, and near a type
+        meant = nearest(given, types_of(ids));
+    }
     fail(Status::invalid_argument, "{} is '{}', of which {} has no rate{}; it has {}", name, given,
          device.name, meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant),
          words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")));

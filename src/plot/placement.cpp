@@ -253,7 +253,21 @@ std::vector<Box> boxes_of_roofs(const Panel& panel, const Place& place) {
 }
 
 bool overlap(const Box& one, const Box& other) {
-    return !parted(one, other) && !parted(other, one);
+    // Of thousands of marks nearly all are far away, which is seen at once.
+    const auto far = [&](auto coordinate) {
+        const auto middle = [&](const Box& box) {
+            return (box[0].*coordinate + box[2].*coordinate) / 2;
+        };
+        const auto reach = [](const Box& box) {
+            return (std::abs(box[2].first - box[0].first) +
+                    std::abs(box[2].second - box[0].second)) /
+                   2;
+        };
+        return std::abs(middle(one) - middle(other)) > reach(one) + reach(other);
+    };
+    using Corner = Box::value_type;
+    return !far(&Corner::first) && !far(&Corner::second) && !parted(one, other) &&
+           !parted(other, one);
 }
 
 void give_axes_room(Chart& chart, double width, double height) {

@@ -11,6 +11,8 @@ namespace {
 
 // More names than this would cover each other; the legend then has numbers of points only.
 constexpr std::size_t most_named = 12;
+/// More points than this look alike: nobody could follow a colour or a line from one to its bound.
+constexpr std::size_t most_apart = 200;
 
 Series series_of(const ChartedPoint& one, std::size_t i, bool measured) {
     const double seconds = measured ? one.work.seconds : one.verdict.bound_seconds;
@@ -39,6 +41,39 @@ void add_point(Panel& panel, const ChartedPoint& one, std::size_t i, bool named)
     panel.series.push_back(std::move(measured));
 }
 
+bool has_place(const ChartedPoint& one) {
+    return one.verdict.intensity > 0;
+}
+
+// All bounds in one series and all measurements in another, whatever their number: gnuplot takes
+// long for each series, not for each point.
+void add_alike(Panel& panel, const std::vector<ChartedPoint>& points) {
+    Series bounds{.title = "bounds",
+                  .colour = Colour::black,
+                  .mark = Mark::circle,
+                  .filled = false,
+                  .size = 0.6,
+                  .points = {}};
+    Series measured{.title = "measured",
+                    .colour = Colour::blue,
+                    .mark = Mark::circle,
+                    .size = 0.6,
+                    .points = {}};
+    for (const ChartedPoint& one : points) {
+        if (has_place(one)) {
+            bounds.points.push_back(
+                {one.verdict.intensity, one.work.flops / one.verdict.bound_seconds});
+        }
+        if (has_place(one) && one.work.seconds > 0) {
+            measured.points.push_back({one.verdict.intensity, one.work.flops / one.work.seconds});
+        }
+    }
+    panel.series.push_back(std::move(bounds));
+    if (!measured.points.empty()) {
+        panel.series.push_back(std::move(measured));
+    }
+}
+
 }  // namespace
 
 Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points) {
@@ -50,12 +85,13 @@ Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points
     std::vector<double> x, y;
     std::size_t left_out = 0;
     for (const ChartedPoint& one : points) {
-        const bool has_place = one.verdict.intensity > 0;
-        left_out += has_place ? 0 : 1;
-        if (has_place) {
+        left_out += has_place(one) ? 0 : 1;
+        if (has_place(one)) {
             x.push_back(one.verdict.intensity);
-            y.push_back(one.work.flops / std::max(one.verdict.bound_seconds, one.work.seconds));
             y.push_back(one.work.flops / one.verdict.bound_seconds);
+            if (one.work.seconds > 0) {  // which may be beyond the roof
+                y.push_back(one.work.flops / one.work.seconds);
+            }
         }
     }
     add_roof_extent(roofs, x, y);
@@ -63,14 +99,24 @@ Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points
     fit(panel.y, y);
     add_roofs(panel, roofs, Line::solid, "");
     make_room_for_names(panel, roofs.engines);
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        if (points[i].verdict.intensity > 0) {
+    const bool alike = points.size() > most_apart;
+    for (std::size_t i = 0; !alike && i < points.size(); ++i) {
+        if (has_place(points[i])) {
             add_point(panel, points[i], i, points.size() <= most_named);
         }
     }
+    if (alike) {
+        add_alike(panel, points);
+    }
     Chart chart{.title = "Roofline: " + device.name,
-                .key = "Hollow: the bound; filled: measured; a dotted line joins them.",
+                .key = alike ? "Hollow: the bound; filled: measured."
+                             : "Hollow: the bound; filled: measured; a dotted line joins them.",
                 .panels = {std::move(panel)}};
+    if (points.size() > most_named) {
+        chart.notes.push_back(fmt::format(
+            "{} points: their names are left out, {}; the table has them.", points.size(),
+            alike ? "and they all look alike" : "since they would overlap"));
+    }
     if (left_out > 0) {
         chart.notes.push_back(fmt::format(
             "{} without operations or without bytes: no place on a roofline.", left_out));

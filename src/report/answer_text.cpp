@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 #include "report/case_columns.hpp"
 #include "report/help_sentences.hpp"
@@ -62,6 +63,9 @@ std::string caveats_text(const ProblemAnswer& answer, const TextStyle& style) {
     }
     if (!answer.too_large.empty()) {
         add("a call would be refused: " + answer.too_large);
+    }
+    if (!answer.not_compiled.empty()) {
+        add(answer.not_compiled);
     }
     if (answer.without_floor) {
         add(launch_floor_unknown);
@@ -361,6 +365,7 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
     };
     std::map<std::string, std::size_t> refusals, elsewhere;
     std::size_t too_large = 0, without_floor = 0;
+    std::set<std::string> not_compiled;
     for (const ProblemAnswer& answer : answers) {
         const std::string shape = format_shape(answer.which.workload);
         const std::string bound = time_text(answer.bound.seconds);
@@ -377,6 +382,9 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
             ++elsewhere[answer.made_for_others];
         }
         too_large += answer.too_large.empty() ? 0 : 1;
+        if (!answer.not_compiled.empty()) {
+            not_compiled.insert(answer.not_compiled);
+        }
         without_floor += answer.without_floor ? 1 : 0;
         const auto [intensity, ridge] = roofline_of(answer.bound);
         add({shape, std::string(answer.which.kernel->name), p.limiter,
@@ -395,6 +403,9 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
         text += paragraph(
             fmt::format("no kernel of the API serves {}: {}", counted_text(count, "shape"), reason),
             style);
+    }
+    for (const std::string& reason : not_compiled) {
+        text += paragraph("of all times: " + reason, style);
     }
     if (too_large > 0) {
         text += paragraph(fmt::format("calls of {} would be refused: they need more memory than "

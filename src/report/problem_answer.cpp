@@ -48,6 +48,7 @@ void explain(ProblemAnswer& answer, const Device& device, Calibration calibratio
     }
     answer.too_large =
         why_too_large(*answer.which.kernel, answer.which.tile, answer.which.workload, device);
+    answer.not_compiled = why_not_compiled(device);
     answer.without_floor = lacks_launch_floor(device, p.seconds);
     sort_longest_first(answer.terms);
     sort_longest_first(answer.beside);

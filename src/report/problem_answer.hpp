@@ -36,6 +36,7 @@ struct ProblemAnswer {
     /// The kernel is far from the bound, and others of this device do not take this problem.
     bool others_refuse = false;
     std::string too_large;  ///< why a call of it would be refused there for want of memory, or ""
+    std::string not_compiled;  ///< why no build of the kernel is for the device, or ""
     /// A short call on a board whose launch floor is not known: it counts as nothing.
     bool without_floor = false;
 

@@ -2,8 +2,10 @@
 #include "report/size_sweep.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <functional>
 #include <limits>
 #include <vector>
@@ -15,13 +17,127 @@
 #include "support/check.hpp"
 #include "support/nearest.hpp"
 #include "support/text_table.hpp"
+#include "workload/operation.hpp"
 #include "workload/shape_field.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
+
+std::vector<VariedSize> varied_sizes(const OperationRecord& operation) {
+    // Other numbers, such as a softcap, are no sizes.
+    constexpr std::array<std::string_view, 7> of_attention{"b", "h",    "q",     "k",
+                                                           "d", "page", "window"};
+    std::vector<VariedSize> sizes;
+    for (const OperationField& field : operation.fields.value) {
+        if (field.kind == FieldKind::grid) {
+            sizes.push_back({grid_rows, field.meaning});
+            sizes.push_back({grid_width, field.meaning});
+        } else if ((field.kind == FieldKind::count && field.fallback.empty()) ||
+                   (field.kind == FieldKind::own &&
+                    std::ranges::count(of_attention, field.name) > 0)) {
+            sizes.push_back({field.name, field.meaning});
+        }
+    }
+    return sizes;
+}
+
 namespace {
 
 using ProblemOf = std::function<Workload(std::int64_t size)>;
+
+/// A shape's text around the size that varies.
+struct OpenShape {
+    std::string before, behind;
+    std::string heading;  ///< as it is printed
+
+    [[nodiscard]] Workload with(std::int64_t size, DType dtype) const {
+        return parse_shape(fmt::format("{}{}{}", before, size, behind), dtype);
+    }
+};
+
+std::string value_in(std::string_view shape, std::string_view name) {
+    for (const std::string_view field : split_fields(shape)) {
+        const std::size_t equals = field.find('=');
+        if (equals != std::string_view::npos && same_word(field.substr(0, equals), name)) {
+            return std::string(field.substr(equals + 1));
+        }
+    }
+    return {};
+}
+
+std::string text_of(const SizeRange& range) {
+    return fmt::format("{}={}:{}", range.field, range.first, range.last);
+}
+
+bool is_part_of_grid(const OperationRecord& operation, std::string_view field) {
+    return (same_word(field, grid_rows) || same_word(field, grid_width)) &&
+           std::ranges::count(operation.fields.value, FieldKind::grid, &OperationField::kind) > 0;
+}
+
+/// `op`: as it is written.
+void require_size(const OperationRecord& operation, std::string_view op, const SizeRange& range) {
+    const bool attention = operation.name.value == Workload{}.op;
+    if (is_part_of_grid(operation, range.field) || (attention && is_shape_field(range.field)) ||
+        std::ranges::any_of(operation.fields.value, [&](const OperationField& field) {
+            return same_word(field.name, range.field);
+        })) {
+        return;
+    }
+    std::vector<std::string_view> names;
+    for (const VariedSize& size : varied_sizes(operation)) {
+        names.push_back(size.name);
+    }
+    fail(Status::invalid_argument, "--over {}: no size of {} is called {}{}", text_of(range), op,
+         in_quotes(range.field),
+         did_you_mean(std::string_view(range.field).substr(0, 40), names,
+                      fmt::format("it can vary {}", fmt::join(names, ", "))));
+}
+
+// Of n=1024x4096 the rows or the width, which are no fields of their own.
+OpenShape without_part_of_grid(const std::string& shape, const OperationRecord& operation,
+                               const SizeRange& range) {
+    const auto grid =
+        std::ranges::find(operation.fields.value, FieldKind::grid, &OperationField::kind);
+    const bool rows = same_word(range.field, grid_rows);
+    const std::string given = value_in(shape, grid->name);
+    const std::size_t times = given.find_first_of("xX");
+    require(!given.empty(), Status::invalid_argument,
+            "--over {} takes the {} from {}: give it as well, as in {}={}", text_of(range),
+            rows ? grid_width : grid_rows, grid->name, grid->name, rows ? "1x4096" : "4096x1");
+    OpenShape open;
+    for (const std::string_view field : split_fields(shape)) {
+        if (!same_word(field.substr(0, field.find('=')), grid->name)) {
+            open.before += std::string(field) + ",";
+        }
+    }
+    const bool both = times != std::string::npos;
+    open.before += fmt::format("{}=", grid->name);
+    if (rows) {
+        open.behind = "x" + (both ? given.substr(times + 1) : given);
+    } else {
+        open.before += both ? given.substr(0, times) + "x" : "1x";
+    }
+    open.heading = open.before + (rows ? "ROWS" : "WIDTH") + open.behind;
+    return open;
+}
+
+OpenShape open_shape(const std::string& shape, const SizeRange& range) {
+    const std::string given = value_in(shape, "op");
+    const std::string op = given.empty() ? Workload{}.op : spelled_operation(given);
+    const OperationRecord& operation = *named_operation(op).record;
+    require_size(operation, op, range);
+    if (is_part_of_grid(operation, range.field)) {
+        return without_part_of_grid(shape, operation, range);
+    }
+    // The parser would say that it is given twice, of what nobody wrote twice.
+    for (const std::string_view field : split_fields(shape)) {
+        const std::string_view name = field.substr(0, field.find('='));
+        require(!same_word(name, range.field), Status::invalid_argument,
+                "--over {0} varies '{1}', and the shape has it already: leave {2} out of it",
+                text_of(range), name, field);
+    }
+    return {fmt::format("{},{}=", shape, range.field), "", shape};
+}
 
 std::vector<std::int64_t> sizes_of(const SizeRange& range) {
     std::vector<std::int64_t> sizes;
@@ -92,19 +208,15 @@ SizeRange parse_size_range(std::string_view text) {
     return range;
 }
 
+Workload problem_of_size(const std::string& shape, std::string_view field, std::int64_t size) {
+    return open_shape(shape, {std::string(field), size, size}).with(size, DType::bf16);
+}
+
 std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRange& range,
                             const Device& device, const LaunchCase& how, const TextStyle& style,
                             std::string_view kernel) {
-    // The parser would say that it is given twice, of what nobody wrote twice.
-    for (const std::string_view field : split_fields(shape)) {
-        const std::string_view name = field.substr(0, field.find('='));
-        require(!same_word(name, range.field), Status::invalid_argument,
-                "--over {0} varies '{1}', and the shape has it already: leave {2} out of it",
-                fmt::format("{}={}:{}", range.field, range.first, range.last), name, field);
-    }
-    const ProblemOf problem = [&](std::int64_t size) {
-        return parse_shape(fmt::format("{},{}={}", shape, range.field, size), dtype);
-    };
+    const OpenShape open = open_shape(shape, range);
+    const ProblemOf problem = [&](std::int64_t size) { return open.with(size, dtype); };
     const auto limiter_at = [&](std::int64_t size) {
         return speed_of_light(device, problem(size), how).limiter;
     };
@@ -129,7 +241,7 @@ std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRan
         }
     }
     require(served || kernel.empty(), Status::unsupported, "{}", refusal);
-    return fmt::format("{} on {}, over {}\n{}{}", heading_shape(shape, style), device.id,
+    return fmt::format("{} on {}, over {}\n{}{}", heading_shape(open.heading, style), device.id,
                        range.field, table.str(style),
                        crossings.empty()
                            ? fmt::format("{} bounds it everywhere\n", limiter_at(range.first))

@@ -21,4 +21,24 @@ std::string why_too_large(double bytes, const Device& device) {
                              format_si(bytes, "B"), device.id, format_si(there, "B"));
 }
 
+std::string why_not_compiled(const Device& device) {
+    constexpr int least_of_compiler = 75;  // of nvcc 13
+    constexpr int least_of_wheels = 80;    // of tools/release.sh and the preset `release`
+    const int capability = device.compute_capability;
+    const std::string text = fmt::format("{}.{}", capability / 10, capability % 10);
+    if (device.kind != DeviceKind::cuda || capability <= 0 || capability >= least_of_wheels) {
+        return {};
+    }
+    return capability < least_of_compiler
+               ? fmt::format(
+                     "it is what the code would take: CUDA 13 compiles for compute "
+                     "capability 7.5 and later, and {} has {}",
+                     device.id, text)
+               : fmt::format(
+                     "it is what the code would take: wheels have it for compute "
+                     "capability 8.0 and later, and {} has {}; a build with "
+                     "RACELINE_CUDA_ARCHS={}-real runs",
+                     device.id, text, capability);
+}
+
 }  // namespace raceline

@@ -18,4 +18,8 @@ inline constexpr const char* launch_floor_unknown =
 /// bytes fit. A device whose memory is not known has enough.
 std::string why_too_large(double bytes, const Device& device);
 
+/// What stands against running our own CUDA kernels on a device that is older than what they are
+/// compiled for, or "". Their times there are what the code would take.
+std::string why_not_compiled(const Device& device);
+
 }  // namespace raceline

@@ -80,6 +80,14 @@ void require_finite(const Json& value, const std::string& path) {
     }
 }
 
+// " in line 3", where the text has several.
+std::string in_line(std::string_view text, std::size_t byte) {
+    const std::string_view before = text.substr(0, std::min(byte, text.size()));
+    return text.find('\n') == std::string_view::npos
+               ? std::string()
+               : fmt::format(" in line {}", 1 + std::count(before.begin(), before.end(), '\n'));
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, std::string_view where) {
@@ -91,8 +99,8 @@ Json parse_json(std::string_view text, std::string_view where) {
     try {
         return Json::parse(text, see);
     } catch (const Json::parse_error& e) {
-        fail(Status::corrupt, "{}: not valid JSON at byte {}: {}", where, e.byte,
-             bare_reason(e.what()));
+        fail(Status::corrupt, "{}: not valid JSON at byte {}{}: {}", where, e.byte,
+             in_line(text, e.byte), bare_reason(e.what()));
     } catch (const Json::exception& e) {
         fail(Status::corrupt, "{}: not valid JSON: {}", where, bare_reason(e.what()));
     }

@@ -71,12 +71,12 @@ void set_grid(Workload& w, std::string_view name, std::string_view text) {
 }
 
 void set_word(Workload& w, const OperationField& field, std::string_view text) {
+    const std::string_view known = same_among(text, field.choices);
     const std::string_view near = nearest(text.substr(0, 40), field.choices);
-    require(std::ranges::find(field.choices, text) != field.choices.end(), wrong,
-            "shape field '{}' is {}; {}it must be one of: {}", field.name, in_quotes(text),
-            near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+    require(!known.empty(), wrong, "shape field '{}' is {}; {}it must be one of: {}", field.name,
+            in_quotes(text), near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
             fmt::join(field.choices, " "));
-    w.words.emplace(field.name, text);
+    w.words.emplace(field.name, known);
 }
 
 void set_field(Workload& w, const OperationField& field, std::string_view text) {
@@ -123,12 +123,29 @@ void fill_in_fallbacks(Workload& w, const OperationRecord& operation) {
     }
 }
 
-void require_pass(const OperationRecord& operation, const std::string& pass) {
+/// `name`: of the operation or chain, as a user writes it.
+void require_pass(const OperationRecord& operation, std::string_view name,
+                  const std::string& pass) {
+    if (std::ranges::find(operation.passes, pass) != operation.passes.end()) {
+        return;
+    }
     const std::string_view near = nearest(std::string_view(pass).substr(0, 40), operation.passes);
-    require(std::ranges::find(operation.passes, pass) != operation.passes.end(), wrong,
-            "pass {} of {} does not exist; {}it has: {}", in_quotes(pass), operation.name.value,
-            near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-            fmt::join(operation.passes, " "));
+    fail(wrong, "{} has no pass {}; {}{}", name, in_quotes(pass),
+         near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+         operation.passes.size() == 1
+             ? fmt::format("its only pass is {}", operation.passes.front())
+             : fmt::format("its passes are {}", fmt::join(operation.passes, ", ")));
+}
+
+/// "rmsnorm" of a workload of `rows`; the record's own name where a file left the chain out.
+std::string_view written_name(const OperationRecord& operation, const Workload& w) {
+    for (const OperationField& field : operation.fields.value) {
+        const auto chain = w.words.find(field.name);
+        if (field.kind == FieldKind::chain && chain != w.words.end()) {
+            return std::string_view(chain->second).substr(0, 80);
+        }
+    }
+    return operation.name.value;
 }
 
 /// Every field that the record names, of its kind, and no other.
@@ -308,7 +325,7 @@ Workload operation_workload_from_json(const Json& object) {
 
 void validate_operation(const Workload& w) {
     const OperationRecord& operation = find_operation(w.op);
-    require_pass(operation, w.pass);
+    require_pass(operation, written_name(operation, w), w.pass);
     if (w.is_attention()) {
         return;
     }

@@ -349,6 +349,12 @@ std::span<const ShapeField> shape_fields() {
     return grammar;
 }
 
+bool is_shape_field(std::string_view name) {
+    return same_word(name, kv_heads) || std::ranges::any_of(grammar, [&](const ShapeField& field) {
+               return same_word(name, field.name) || is_alias(name, field.aliases);
+           });
+}
+
 std::span<const OperationField> attention_fields() {
     return own_fields;
 }

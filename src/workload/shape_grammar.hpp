@@ -27,6 +27,9 @@ struct ShapeField {
 /// All of them, in the order in which help lists them. There is no other list.
 std::span<const ShapeField> shape_fields();
 
+/// Whether the grammar of attention has a field of this name or alias, in any case.
+bool is_shape_field(std::string_view name);
+
 /// Those of attention alone, as its record has them.
 std::span<const OperationField> attention_fields();
 

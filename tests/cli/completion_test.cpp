@@ -212,6 +212,8 @@ TEST(Completion, varies_a_size_that_the_shape_leaves_open) {
     EXPECT_THAT(offered("raceline predict --shape=h=8,d=64 --over "),
                 ElementsAre("q=", "k="));  // without either nothing else makes it a problem
     EXPECT_THAT(offered("raceline predict --op linear,n=4,k=8 --over m=1:"), IsEmpty());
+    EXPECT_THAT(offered("raceline predict --op rmsnorm,n=4x8 --over "),
+                ElementsAre("rows=", "width="));
     EXPECT_THAT(offered("raceline predict --over "), IsEmpty());
     EXPECT_THAT(offered("raceline plot sweep --over seqlen_k"), ElementsAre("seqlen_k"));
 }

@@ -3,9 +3,13 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
+#include "device/catalog.hpp"
+#include "model/work_point.hpp"
+#include "plot/charts.hpp"
 #include "plot/gnuplot.hpp"
 #include "point_file.hpp"
 #include "support/check.hpp"
@@ -68,24 +72,69 @@ TEST(PointFile, JsonIsAnArrayOrAnObjectALine) {
 }
 
 TEST(PointFile, RefusalsNameLineAndColumn) {
-    EXPECT_THAT(refusal("name,flop\na,1"), AllOf(HasSubstr("no 'flop'"), HasSubstr("'flops'")));
-    EXPECT_THAT(refusal("name,bytes\na,many"), HasSubstr("point 1: bytes is 'many'"));
-    EXPECT_THAT(refusal("name,bytes\na,1\nb"), HasSubstr("point 2 has 1 cell;"));
-    EXPECT_THAT(refusal("bytes,bytes\n1,2"), HasSubstr("column bytes is there twice"));
-    EXPECT_THAT(refusal("name,bytes\n\"a,1\n"), HasSubstr("no CSV"));
+    EXPECT_THAT(refusal("name,flop\na,1"),
+                AllOf(HasSubstr("FILE: line 1: a point has no 'flop'"), HasSubstr("'flops'")));
+    EXPECT_THAT(refusal("name,bytes\na,many"), HasSubstr("FILE: line 2: bytes is 'many'"));
+    EXPECT_THAT(refusal("name,bytes\na,1\nb"),
+                HasSubstr("FILE: line 3 has 1 cell; line 1 names 2 columns"));
+    EXPECT_THAT(refusal("bytes,bytes\n1,2"), HasSubstr("line 1: column bytes is there twice"));
+    EXPECT_THAT(refusal("name,bytes\nb,2\n\"a,1\n"),
+                HasSubstr("FILE: line 3: from here on it is no CSV"));
     EXPECT_THAT(refusal("name,bytes\na,nan"), HasSubstr("must be a number"));
     for (const char* beyond : {"1e31", "1e-31", "5e-324", "1e308"}) {
         EXPECT_THAT(
             refusal("bytes\n" + std::string(beyond)),
-            HasSubstr("point 1: bytes '" + std::string(beyond) + "' is beyond any machine's"));
+            HasSubstr("line 2: bytes '" + std::string(beyond) + "' is beyond any machine's"));
     }
     EXPECT_THAT(refusal("bytes,seconds\n1,0"), HasSubstr("seconds '0' is no time that anything"));
     EXPECT_THAT(refusal(R"([{"bytes": -7}])"), HasSubstr("bytes '-7' is no number of 0 or more"));
     EXPECT_THAT(refusal("name,bytes\n"), HasSubstr("no point"));
     EXPECT_THAT(refusal(" \n"), HasSubstr("it is empty"));
-    EXPECT_THAT(refusal(R"([{"bytes": "7"}])"), HasSubstr("point 1: bytes is \"7\""));
+    EXPECT_THAT(refusal(R"([{"bytes": "7"}])"), HasSubstr("FILE: line 1: bytes is \"7\""));
     EXPECT_THAT(refusal(R"({"bytes": 7, "engine": 3})"), HasSubstr("engine is 3"));
     EXPECT_THAT(refusal("[7]"), HasSubstr("no object"));
+}
+
+// Blank lines count, and so do those within quotes.
+TEST(PointFile, LinesAreThoseOfAnEditor) {
+    for (const char* end : {"\n", "\r\n", "\r"}) {
+        std::string text = "name,bytes\n\n  \n\"a\nb\",1\n\nc,many\n";
+        for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;
+             at += std::string_view(end).size()) {
+            text.replace(at, 1, end);
+        }
+        EXPECT_THAT(refusal(text), HasSubstr("FILE: line 7: bytes is 'many'")) << text;
+    }
+    EXPECT_THAT(refusal("\n\nname,byte\na,1"), HasSubstr("FILE: line 3: a point has no 'byte'"));
+    EXPECT_THAT(refusal("\n[\n  {\"name\": \"],[\\\"\", \"bytes\": 1}, {\"bytes\": 2},\n\n {\n  "
+                        "\"bytes\": true}]"),
+                HasSubstr("FILE: line 5: bytes is true"));
+    EXPECT_THAT(refusal("\n{\"bytes\": 1}\n{\"bytes\": []}"), HasSubstr("line 3: bytes is []"));
+    EXPECT_EQ(parse_points("name,bytes\na,1\n", "FILE", otherwise)[0].where, "FILE: line 2");
+}
+
+TEST(PointFile, BrokenJsonIsToldByItsLine) {
+    try {
+        parse_points("[\n{\"bytes\": 1},\n{\"bytes\": }]", "FILE", otherwise);
+        ADD_FAILURE() << "broken, and accepted";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("FILE: not valid JSON at byte 27 in line 3: "));
+    }
+}
+
+// As spreadsheets write them, and as they are copied out of one.
+TEST(PointFile, SemicolonsOrTabsMaySeparateFields) {
+    for (const char* text :
+         {"name;flops;bytes\na, b;1e9;7\n", "name\tflops\tbytes\na, b\t1e9\t7\n"}) {
+        const auto points = parse_points(text, "FILE", otherwise);
+        ASSERT_EQ(points.size(), 1U) << text;
+        EXPECT_EQ(points[0].name, "a, b");
+        EXPECT_EQ(points[0].work.flops, 1e9);
+        EXPECT_EQ(points[0].work.bytes, 7);
+    }
+    EXPECT_THAT(refusal("name;flops\na;1,5e9"),
+                HasSubstr("line 2: flops is '1,5e9'; it must be a number such as 4e12, with a "
+                          "decimal point"));
 }
 
 class Point : public testing::Test {
@@ -126,7 +175,7 @@ TEST_F(Point, json_is_whole_or_nothing) {
     const std::string file = write("mixed.csv", "name,bytes,memory\na,1,dram\nb,1,l9\n");
     const Outcome run = box.run("point " + file + " --json --device h200");
     EXPECT_EQ(run.exit, 2);
-    EXPECT_THAT(run.err, HasSubstr("b: memory is 'l9'"));
+    EXPECT_THAT(run.err, HasSubstr("mixed.csv: line 3: b: memory is 'l9'"));
     EXPECT_EQ(run.out, "");
 }
 
@@ -147,6 +196,38 @@ TEST_F(Point, a_picture_is_drawn_if_asked) {
                            HasSubstr("a short burst")));
 }
 
+// Of many points a series each took minutes to place and to draw.
+TEST_F(Point, a_picture_of_many_points_has_one_look_for_all) {
+    const Device device = datasheet_device("h200");
+    std::vector<ChartedPoint> points;
+    for (int i = 0; i < 20000; ++i) {
+        const WorkPoint work{.flops = 1e9 * (i + 1),
+                             .bytes = 1e9,
+                             .seconds = i % 2 == 0 ? 1e-5 : 0,
+                             .engine = "fma.fp32"};
+        points.push_back({fmt::format("p{}", i), judge_point(device, work), work});
+    }
+    const auto marks_of = [](const Chart& chart) {
+        std::map<std::pair<std::string, bool>, std::size_t> marks;
+        for (const Series& series : chart.panels.at(0).series) {
+            if (series.mark != Mark::none) {
+                marks[{series.title, series.filled}] += series.points.size();
+            }
+        }
+        return marks;
+    };
+    const Chart many = points_chart(device, points);
+    EXPECT_THAT(many.notes, testing::Contains(HasSubstr("20000 points: their names are left out")));
+    EXPECT_LT(many.panels.at(0).series.size(), 40U);
+    EXPECT_EQ(marks_of(many), (std::map<std::pair<std::string, bool>, std::size_t>{
+                                  {{"bounds", false}, 20000}, {{"measured", true}, 10000}}));
+    EXPECT_GT(many.panels.at(0).y.high, 1e9 * 20000 / 1e-5) << "what is beyond the roof is drawn";
+    points.resize(12);
+    const Chart few = points_chart(device, points);
+    EXPECT_THAT(few.notes, testing::Not(testing::Contains(HasSubstr("names are left out"))));
+    EXPECT_EQ(marks_of(few).at({"p1", false}), 1U);
+}
+
 TEST_F(Point, refusals_are_one_sentence) {
     const auto refused = [&](const std::string& words, const std::string& said) {
         const Outcome run = box.run("point --device h200 " + words);
@@ -157,6 +238,9 @@ TEST_F(Point, refusals_are_one_sentence) {
     refused("", "point needs --flops, --bytes or a file of points");
     refused("--flops 1e9", "engine is missing; NVIDIA H200 has");
     refused("--flops 1e9 --engine bf1", "did you mean");
+    refused("--flops 1e9 --engine bf17",
+            "engine is 'bf17', of which NVIDIA H200 has no rate "
+            "(did you mean 'bf16'?); it has fma.fp16");
     refused("--flops -1 --engine bf16", "--flops: '-1' is no number of 0 or more, such as 250e-6");
     refused("--bytes 1 --seconds 250us", "'250us' is no number of 0 or more");
     refused("--bytes nan", "--bytes: 'nan' is no number of 0 or more");

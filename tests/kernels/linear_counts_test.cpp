@@ -43,5 +43,21 @@ TEST(LinearCounts, steps_behind_a_product_take_time_on_a_cpu) {
     EXPECT_EQ(once.overlap.back(), std::vector<std::string>{"op.simd"});
 }
 
+// A time of a library that has no code for the device would be taken for one.
+TEST(LinearSupports, says_where_the_library_does_not_run) {
+    const auto reason = [](const char* dtype, const char* device) {
+        const Workload w = parse_shape(fmt::format("op=linear,m=8,n=64,k=64,dtype={}", dtype));
+        return find_kernel("linear_cublaslt").why_not(w, 0, datasheet_device(device));
+    };
+    for (const char* dtype : {"fp32", "fp16", "bf16"}) {
+        EXPECT_EQ(reason(dtype, "v100"),
+                  "cuBLASLt of CUDA 13 needs compute capability 7.5 or later, not 7.0");
+        EXPECT_EQ(reason(dtype, "a100-80"), "");
+    }
+    EXPECT_EQ(reason("bf16", "t4"),
+              "cuBLASLt multiplies bf16 from compute capability 8.0 on, not on 7.5");
+    EXPECT_EQ(reason("fp16", "t4"), "");
+}
+
 }  // namespace
 }  // namespace raceline

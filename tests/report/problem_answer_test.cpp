@@ -332,6 +332,22 @@ TEST(AnswerText, SaysWhereAKernelIsMadeForOtherDevices) {
         << "rows_cpu is for no GPU";
 }
 
+// Our kernels are predicted for devices, too, that no build of them is for.
+TEST(AnswerText, SaysThatNothingIsCompiledForAnOldDevice) {
+    const auto answer = [](const char* id) {
+        return answer_on(committed(id), problem("op=rmsnorm,n=1024x4096"));
+    };
+    const ProblemAnswer v100 = answer("v100");
+    EXPECT_EQ(v100.not_compiled,
+              "it is what the code would take: CUDA 13 compiles for compute capability 7.5 and "
+              "later, and v100 has 7.0");
+    EXPECT_THAT(answer("t4").not_compiled, HasSubstr("RACELINE_CUDA_ARCHS=75-real runs"));
+    EXPECT_EQ(answer("a100-80").not_compiled, "");
+    EXPECT_THAT(answer_text(v100, committed("v100"), {}), HasSubstr("what the code would take"));
+    EXPECT_THAT(answers_table(std::array{v100, v100}, {}),
+                HasSubstr("of all times: it is what the code would take"));
+}
+
 // Columns that are no multiple of eight leave the fast kernels, which a reader should know.
 TEST(AnswerText, SaysThatFasterKernelsDoNotTakeTheProblem) {
     const Device h200 = committed("h200");

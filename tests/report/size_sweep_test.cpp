@@ -103,6 +103,47 @@ TEST(SizeSweep, FollowsTheKernelThatWasNamed) {
     }
 }
 
+// They are parts of one field, so that the shape has the one that stays beside the one that varies.
+TEST(SizeSweep, VariesTheRowsOrTheWidthOfAnN) {
+    const Device device = datasheet_device("h200");
+    const auto sweep = [&](const std::string& shape, const char* range) {
+        return size_sweep_text(shape, DType::bf16, parse_size_range(range), device, graph);
+    };
+    const auto bound = [&](const std::string& shape) {
+        return format_seconds(speed_of_light(device, parse_shape(shape), graph).seconds);
+    };
+    const std::string rows = sweep("op=add+rmsnorm,n=7x4096", "rows=8192:16384");
+    EXPECT_THAT(rows, HasSubstr("op=add+rmsnorm,n=ROWSx4096 on h200, over rows"));
+    EXPECT_THAT(rows, HasSubstr(bound("op=add+rmsnorm,n=8192x4096")));
+    EXPECT_THAT(rows, HasSubstr(bound("op=add+rmsnorm,n=16384x4096")));
+    const std::string width = sweep("op=adam,n=4096x1,state=bf16", "Width=8192:16384");
+    EXPECT_THAT(width, HasSubstr("n=4096xWIDTH"));
+    EXPECT_THAT(width, HasSubstr(bound("op=adam,n=4096x16384,state=bf16")));
+    EXPECT_EQ(sweep("op=relu,n=4096", "rows=2:4"), sweep("op=relu,n=1x4096", "rows=2:4"))
+        << "a number alone is a width";
+}
+
+TEST(SizeSweep, SaysWhatCanVary) {
+    const Device device = datasheet_device("h200");
+    const auto refusal = [&](const std::string& shape, const char* range) -> std::string {
+        try {
+            return size_sweep_text(shape, DType::bf16, parse_size_range(range), device, graph);
+        } catch (const Error& error) {
+            return error.what();
+        }
+    };
+    EXPECT_THAT(refusal("op=rmsnorm,n=4x8", "row=1:4"),
+                HasSubstr("--over row=1:4: no size of rmsnorm is called 'row': did you mean "
+                          "'rows'? It can vary rows, width"));
+    EXPECT_THAT(refusal("op=rmsnorm", "rows=1:4"),
+                HasSubstr("--over rows=1:4 takes the width from n: give it as well, as in "
+                          "n=1x4096"));
+    EXPECT_THAT(refusal("op=linear,n=4,k=8", "rows=1:4"), HasSubstr("it can vary m, n, k"));
+    EXPECT_THAT(refusal("h=8,d=64,k=64", "tokens=1:4"),
+                HasSubstr("it can vary b, h, q, k, d, window, page"));
+    EXPECT_THAT(refusal("h=8,d=64,k=64", "batch=1:4"), HasSubstr("over batch"));
+}
+
 TEST(SizeSweep, RefusesAFieldThatTheShapeHasAlready) {
     const Device device = datasheet_device("h200");
     EXPECT_THROW(size_sweep_text("op=linear,m=1,n=4,k=4", DType::bf16, parse_size_range("m=1:4"),

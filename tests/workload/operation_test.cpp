@@ -107,7 +107,10 @@ TEST(OperationShape, NamesWhatIsWrong) {
                           "are: adam attention"));
     EXPECT_THAT(refusal("op=banana"), HasSubstr("operation 'banana' does not exist; there are:"));
     EXPECT_THAT(refusal("h=8,k=1,d=64,pass=backwards"),
-                HasSubstr("pass 'backwards' of attention does not exist; it has: forward"));
+                HasSubstr("attention has no pass 'backwards'; its only pass is forward"));
+    EXPECT_THAT(refusal("op=add+rmsnorm,n=8x64,pass=backward"),
+                HasSubstr("add+rmsnorm has no pass 'backward'; its only pass is forward"))
+        << "no name of a folder, which nobody wrote";
     EXPECT_THAT(refusal("h=8,k=1,d=64,pass=forwart"), HasSubstr("did you mean 'forward'?"));
     EXPECT_THAT(refusal("op,h=8"), HasSubstr("shape field 'op' needs a value"));
     EXPECT_THAT(refusal("op=,h=8"), HasSubstr("shape field 'op' needs a value"));
@@ -116,6 +119,24 @@ TEST(OperationShape, NamesWhatIsWrong) {
     EXPECT_THAT(refusal("h=8,k=1,d=64,,op=attention"), HasSubstr("empty field at character 14"));
     EXPECT_THAT(refusal("h=8,k=1,d=64,n=5"), HasSubstr("'n' is unknown"));
     EXPECT_THAT(refusal("op=" + std::string(1000, 'x')), testing::SizeIs(testing::Lt(300)));
+}
+
+TEST(OperationShape, NamesTheWordsThatAFieldTakes) {
+    EXPECT_THAT(refusal("op=adam,n=4x4,state=fp16"),
+                HasSubstr("shape field 'state' is 'fp16'; it must be one of: fp32 bf16"));
+    EXPECT_THAT(refusal("op=adam,n=4x4,state=bf61"), HasSubstr("did you mean 'bf16'?"));
+    EXPECT_THAT(refusal("op=embedding,tokens=2,vocab=3,d=8,gather=1"),
+                HasSubstr("'gather' is unknown to op=embedding; valid fields: tokens vocab d"));
+    EXPECT_EQ(parse_shape("op=adam,n=4x4,state=BF16"), parse_shape("op=adam,n=4x4,state=bf16"));
+}
+
+// As in a chain of rows: a number that changes nothing was meant for something else.
+TEST(OperationShape, AProductHasAnEpsOnlyWithANorm) {
+    EXPECT_THAT(refusal("op=linear,m=2,n=3,k=4,eps=3"),
+                HasSubstr("eps is 3: only norms have one, leave it out"));
+    EXPECT_THAT(refusal("op=rmsnorm+linear,m=2,n=3,k=4,eps=-1"), HasSubstr("it must be 0 or more"));
+    EXPECT_EQ(parse_shape("op=rmsnorm+linear,m=2,n=3,k=4,eps=3").scalar("eps"), 3);
+    EXPECT_EQ(parse_shape("op=linear+layernorm,m=2,n=3,k=4,eps=3").scalar("eps"), 3);
 }
 
 TEST(OperationShape, OfAFileIsDamageIfItDoesNotExist) {
