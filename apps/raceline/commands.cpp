@@ -395,7 +395,6 @@ void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands)
         "it the exit code is 2.\n\n"
         "Examples:\n  raceline plot roofline FILE.jsonl\n"
         "  raceline plot roofline FILE.jsonl -o roofline.svg\n"
-        "  raceline plot traffic FILE.jsonl --op layernorm --op softmax\n"
         "  raceline plot scorecard FILE.jsonl -o scorecard.png --keep-script");
 }
 
