@@ -168,6 +168,15 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
     add(commands, *measure, run_measure, "Examples:\n  raceline measure --if-missing --device cpu");
 }
 
+void add_output(CLI::App& command, Options& o,
+                const std::string& what = "a file whose name ends in .svg, .png or .pdf") {
+    auto* output = command.add_option("-o,--output", o.output, what)->type_name("FILE");
+    command
+        .add_flag("--keep-script", o.keep_script,
+                  "also write gnuplot's script with the data, as FILE.gp")
+        ->needs(output);
+}
+
 // A command that runs cases on a live device. `tiles`: which of them, unless the user says so.
 CLI::App* add_running(CLI::App& app, Options& o, const char* name, const char* what,
                       const char* tiles) {
@@ -203,6 +212,9 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
             "vary a size of one shape, as in m=1:4096, to see how the limiter changes; of n=RxW "
             "rows=1:4096 or width=1:4096")
         ->type_name("RANGE");
+    add_output(*predict, o,
+               "also as a picture, .svg, .png or .pdf: kernels under the roofs of all levels of "
+               "memory, or time over the range of --over");
     add_layout(*predict, o);
     add(commands, *predict, run_predict,
         shapes_and_suites_help() +
@@ -211,7 +223,8 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
             "  raceline predict --device h200 -v --shape h=16,q=4096,k=4096,d=128,dtype=bf16\n"
             "  raceline predict --device h200 --explain --shape h=16,q=4096,k=4096,d=128\n"
             "  raceline predict --device h200 --fuse add+rmsnorm,n=8192x4096\n"
-            "  raceline predict --device h200 --op linear,n=4096,k=4096 --over m=1:4096\n"
+            "  raceline predict --device h200 --op linear,n=4096,k=4096 --over m=1:4096 -o "
+            "batch.svg\n"
             "  raceline predict --device cpu --suite quickstart");
 
     auto* check =
@@ -312,16 +325,6 @@ void add_amount(CLI::App& command, const char* name, double& into, const char* h
     command.add_option(name, into, help)->check(amount)->type_name("NUMBER");
 }
 
-void add_output(CLI::App& command, Options& o) {
-    auto* output =
-        command.add_option("-o,--output", o.output, "a file whose name ends in .svg, .png or .pdf")
-            ->type_name("FILE");
-    command
-        .add_flag("--keep-script", o.keep_script,
-                  "also write gnuplot's script with the data, as FILE.gp")
-        ->needs(output);
-}
-
 void add_point_command(CLI::App& app, Options& o, std::vector<Command>& commands) {
     auto* point = app.add_subcommand(
         "point", "A kernel of your own on a roofline: limiter, percent of roof, what would help");
@@ -380,6 +383,11 @@ void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands)
             "sweep: the field that varies, such as seqlen_k, batch or length, of attention also as "
             "a shape has it: k, b (default: the one with the most cases)")
         ->type_name("FIELD");
+    plot->add_option("--op", o.operations,
+                     "roofline, traffic, sweep: only this operation or chain, as in add+rmsnorm; "
+                     "each has marks of its own; repeatable")
+        ->allow_extra_args(false)
+        ->type_name("OPERATION");
     plot->add_flag(
         "--all", o.all,
         "roofline, compare, sweep: all kernels, commits and shapes, however long the picture is "

@@ -59,11 +59,13 @@ struct Options {
     WorkPoint point;   ///< point: amounts, and what files do not say
     std::string name;  ///< point: of it
 
-    std::string picture;       ///< plot: which one
-    std::string output;        ///< plot, diff: the picture's file; empty: the terminal
-    bool all = false;          ///< plot, diff: nothing is left out of a long picture
-    bool keep_script = false;  ///< plot, diff: the script stays beside the picture
-    std::string track;         ///< plot: of the ladder; empty: prefill
+    std::string picture;  ///< plot: which one
+    std::string
+        output;  ///< plot, diff, point, predict: the picture's file; empty: none, or the terminal
+    bool all = false;                     ///< plot, diff: nothing is left out of a long picture
+    bool keep_script = false;             ///< plot, diff: the script stays beside the picture
+    std::string track;                    ///< plot: of the ladder; empty: prefill
+    std::vector<std::string> operations;  ///< plot: the only ones that are drawn; empty: all
     std::string over;  ///< plot sweep: a field of workloads; empty: chosen. predict: a range
 
     std::string shell;  ///< completion: for which one

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <sys/ioctl.h>
@@ -22,9 +23,11 @@
 #include "support/file_names.hpp"
 #include "support/nearest.hpp"
 #include "support/output_file.hpp"
+#include "support/text_table.hpp"
 #include "support/whole_file.hpp"
 #include "terminal.hpp"
 #include "usage.hpp"
+#include "workload/shape_field.hpp"
 
 namespace raceline::cli {
 namespace {
@@ -65,6 +68,57 @@ bool has_cases(const TimedRows& rows) {
 }
 bool has_peers(const TimedRows& rows) {
     return !rows.peers.empty();
+}
+
+// Fields of a shape that are words: its types, and what else is no size.
+std::string words_of_shape(const std::string& shape) {
+    std::string words;
+    for (const std::string_view field : split_fields(shape)) {
+        const std::size_t equals = field.find('=');
+        const bool is_size = equals == field.npos || field.substr(0, equals) == "op" ||
+                             (field[equals + 1] >= '0' && field[equals + 1] <= '9');
+        words += is_size ? "" : " " + std::string(field);
+    }
+    return words;
+}
+
+// Only the operations that were named, each by its name in the place of its kernel's; a single one
+// with its types, which tell its marks apart.
+TimedRows of_operations(TimedRows rows, const Options& options) {
+    const auto name_of = [](const TimedCase& one) {
+        constexpr std::string_view field = "op=";
+        return one.shape.starts_with(field)
+                   ? one.shape.substr(field.size(), one.shape.find(',') - field.size())
+                   : one.workload.op;
+    };
+    if (options.operations.empty()) {
+        return rows;
+    }
+    std::set<std::string> names;
+    for (const TimedCase& one : rows.cases) {
+        names.insert(name_of(one));
+    }
+    const std::vector<std::string_view> there(names.begin(), names.end());
+    for (const std::string& asked : options.operations) {
+        require(names.contains(asked), Status::invalid_argument,
+                "--op {}: these receipts have no settled time of it{}", asked,
+                one_of_these(asked, there));
+    }
+    std::erase_if(rows.cases, [&](const TimedCase& one) {
+        return std::ranges::count(options.operations, name_of(one)) == 0;
+    });
+    for (TimedCase& one : rows.cases) {
+        one.kernel =
+            name_of(one) + (options.operations.size() == 1 ? words_of_shape(one.shape) : "");
+    }
+    std::erase_if(rows.notes,
+                  [](const std::string& note) { return note.find(stale_note) != note.npos; });
+    const auto stale =
+        static_cast<std::size_t>(std::ranges::count_if(rows.cases, &TimedCase::stale));
+    if (stale > 0) {
+        rows.notes.push_back(fmt::format("{} {}", counted_text(stale, "row"), stale_note));
+    }
+    return rows;
 }
 
 // Without a file the newest run that has what a picture draws: the last one may have been
@@ -111,14 +165,19 @@ Shown shown_of(const Options& options) {
 struct Picture {
     std::string_view name;
     std::function<Chart(const Options&)> chart;
-    bool of_ladder = false;  // takes --track and --shape
-    bool over = false;       // takes --over
-    bool bounded = false;    // takes --all
+    bool of_ladder = false;     // takes --track and --shape
+    bool over = false;          // takes --over
+    bool bounded = false;       // takes --all
+    bool by_operation = false;  // takes --op
 };
 
 const std::array pictures{
-    Picture{"roofline", [](const Options& o) { return roofline_chart(rows_of(o), shown_of(o)); },
-            false, false, true},
+    Picture{
+        "roofline",
+        [](const Options& o) { return roofline_chart(of_operations(rows_of(o), o), shown_of(o)); },
+        false, false, true, true},
+    Picture{"traffic", [](const Options& o) { return traffic_chart(of_operations(rows_of(o), o)); },
+            false, false, false, true},
     Picture{"trajectory",
             [](const Options& o) { return trajectory_chart(rows_of(o), track_of(o), shape_of(o)); },
             true},
@@ -129,8 +188,12 @@ const std::array pictures{
     Picture{"compare",
             [](const Options& o) { return compare_chart(rows_of(o, has_peers), shown_of(o)); },
             false, false, true},
-    Picture{"sweep", [](const Options& o) { return sweep_chart(rows_of(o), o.over, shown_of(o)); },
-            false, true, true}};
+    Picture{"fusion", [](const Options& o) { return fusion_chart(rows_of(o)); }},
+    Picture{"sweep",
+            [](const Options& o) {
+                return sweep_chart(of_operations(rows_of(o), o), o.over, shown_of(o));
+            },
+            false, true, true, true}};
 
 const Picture& picture_called(const std::string& name) {
     std::vector<std::string_view> names;
@@ -154,6 +217,9 @@ void require_its_options(const Picture& picture, const Options& options) {
             picture.name);
     require(picture.over || options.over.empty(), Status::invalid_argument,
             "--over {}: only sweep runs over a field; {} does not", options.over, picture.name);
+    require(picture.by_operation || options.operations.empty(), Status::invalid_argument,
+            "--op {}: only roofline, traffic and sweep are of single operations, not {}",
+            fmt::join(options.operations, " "), picture.name);
     require(picture.bounded || !options.all, Status::invalid_argument,
             "--all: only roofline, compare and sweep draw more with it, not {}", picture.name);
 }

@@ -7,6 +7,7 @@
 #include "cases.hpp"
 #include "fuse.hpp"
 #include "options.hpp"
+#include "plot/charts.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "report/answer_text.hpp"
@@ -233,10 +234,43 @@ int run_size_sweep(const Options& options, const Device& device) {
     require(kernels.size() <= 1, Status::invalid_argument,
             "--over takes one --kernel, and {} were given", kernels.size());
     const DType dtype = options.dtype.empty() ? DType::bf16 : parse_dtype(options.dtype);
-    fmt::print("{}", size_sweep_text(options.shapes.front(), dtype, parse_size_range(options.over),
-                                     device, launch_case(options, device), stdout_style(options),
-                                     options.kernels.empty() ? "" : options.kernels.front()));
+    const SizeSweep sweep = size_sweep(
+        options.shapes.front(), dtype, parse_size_range(options.over), device,
+        launch_case(options, device), options.kernels.empty() ? "" : options.kernels.front());
+    fmt::print("{}", size_sweep_text(sweep, stdout_style(options)));
+    if (!options.output.empty()) {
+        draw(size_sweep_chart(sweep), options);
+    }
     return exit_ok;
+}
+
+// What a picture shows: the kernels that were named, or what the API would run.
+std::vector<ChartedPrediction> charted(const Options& options, const Device& device,
+                                       std::span<const Group> groups, bool named) {
+    std::vector<ProblemAnswer> answers;
+    if (named) {
+        for (const Group& group : groups) {
+            for (std::size_t i = 0; i < group.cases.size(); ++i) {
+                if (group.results[i].refusal.empty()) {
+                    answers.push_back(answer_case(group.cases[i], device, calibration_of(options)));
+                }
+            }
+        }
+    } else {
+        answers = answers_of(options, device);
+    }
+    std::vector<ChartedPrediction> predictions;
+    for (const ProblemAnswer& answer : answers) {
+        const Workload& problem = answer.which.workload;
+        if (answer.served() && problem.flops() > 0) {
+            predictions.push_back({format_shape(problem), std::string(answer.which.kernel->name),
+                                   problem.flops(), answer.explained.prediction});
+        }
+    }
+    require(!predictions.empty(), Status::invalid_argument,
+            "-o: nothing to draw, since no kernel serves these problems with operations that a "
+            "roofline counts");
+    return predictions;
 }
 
 void put_all_rows(std::span<const Group> groups, const Options& options, const Device& device) {
@@ -253,6 +287,7 @@ void put_all_rows(std::span<const Group> groups, const Options& options, const D
 }  // namespace
 
 int run_predict(const Options& options) {
+    require_picture_output(options);
     const Device device = select_device(options);
     if (!options.over.empty()) {
         return run_size_sweep(options, device);
@@ -279,6 +314,8 @@ int run_predict(const Options& options) {
     if (as_rows) {
         put_all_rows(groups, options, device);
     }
+    require(options.output.empty() || !(fusion || options.json), Status::invalid_argument,
+            "-o draws neither --fuse nor --json: name the steps by --op");
     if (options.json) {
         return exit_ok;
     }
@@ -288,6 +325,9 @@ int run_predict(const Options& options) {
         print_named(options, device, groups);
     } else {
         print_answers(options, device, groups);
+    }
+    if (!options.output.empty()) {
+        draw(levels_chart(device, charted(options, device, groups, named)), options);
     }
     return exit_ok;
 }

@@ -11,6 +11,7 @@
 #include "raceline/point.hpp"
 #include "report/receipt_diff.hpp"
 #include "report/scorecard.hpp"
+#include "report/size_sweep.hpp"
 #include "report/timed_rows.hpp"
 
 namespace raceline {
@@ -28,6 +29,17 @@ enum class Shown { most_useful, all };
 /// shown, each case at its newest commit.
 Chart roofline_chart(const TimedRows& rows, Shown shown = Shown::most_useful);
 
+/// Bytes a second over the bytes of the problem, as a share of what a copy of large tensors gets:
+/// hollow marks are predictions, filled ones measurements. A level line is that of the copy, a
+/// slanted one the floor of a launch. A panel for each device; those without a ceiling are named in
+/// a note.
+Chart traffic_chart(const TimedRows& rows);
+
+/// Of each chain the measured times of its steps by themselves, end to end, and below them that of
+/// the fused chain, in shares of their sum; a hollow mark is the predicted share. Chains of which a
+/// step was not timed on that device and in that way are left out.
+Chart fusion_chart(const TimedRows& rows);
+
 /// A point of the user's own, with its verdict.
 struct ChartedPoint {
     std::string name;
@@ -38,6 +50,22 @@ struct ChartedPoint {
 /// Points of one's own under the roofs of a device: hollow at the bound, filled where measured.
 /// Without operations or bytes a point has no place, and a note says so.
 Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points);
+
+/// A kernel's prediction of one problem.
+struct ChartedPrediction {
+    std::string name, kernel;
+    double flops = 0;
+    Prediction prediction;
+};
+
+/// Predictions under the roofs of all levels of memory. A kernel has a mark for each level, at its
+/// operations for each byte of that level; all stand at the rate that the model predicts, and a
+/// dotted line leads up to the roof of the level. Marks without bytes of their own are left out.
+Chart levels_chart(const Device& device, const std::vector<ChartedPrediction>& predictions);
+
+/// Time over the size that varies: the bound of the problem, its bytes and its operations alone,
+/// what is expected of the kernel, and upright lines where the limiter of the bound changes.
+Chart size_sweep_chart(const SizeSweep& sweep);
 
 /// Predicted over measured time of every row, by class and hit, beside the errors of the model and
 /// of its baselines by regime.

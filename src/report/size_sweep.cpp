@@ -158,14 +158,11 @@ std::int64_t last_limited_by(const std::string& limiter, std::int64_t low, std::
     return low;
 }
 
-/// Why no kernel serves this size, or "".
-std::string add_row(TextTable& table, std::int64_t size, const Workload& w, const Device& device,
-                    const LaunchCase& how, std::string_view kernel) {
-    std::string refusal;
-    const SpeedOfLight bound = speed_of_light(device, w, how);
-    std::vector<std::string> cells{
-        fmt::format("{}", size), format_number(bound.arithmetic_intensity),
-        format_number(bound.ridge), bound.limiter, format_seconds(bound.seconds)};
+SizedProblem sized_problem(std::int64_t size, const Workload& w, const Device& device,
+                           const LaunchCase& how, std::string_view kernel) {
+    SizedProblem sized;
+    sized.size = size;
+    sized.bound = speed_of_light(device, w, how);
     try {
         Case which;
         const api::EngineChoice choice =
@@ -175,20 +172,31 @@ std::string add_row(TextTable& table, std::int64_t size, const Workload& w, cons
         which.workload = w;
         which.options.how = how;
         const Prediction prediction = explain_case(which, device).prediction;
-        cells.insert(cells.end(), {std::string(choice.kernel->name), prediction.limiter,
-                                   format_seconds(prediction.expected_seconds),
-                                   format_seconds(prediction.seconds),
-                                   achieved_rate(w.flops(), w.bytes_read() + w.bytes_written(),
-                                                 prediction.expected_seconds)});
+        sized.kernel = choice.kernel->name;
+        sized.limiter = prediction.limiter;
+        sized.expected = prediction.expected_seconds;
+        sized.model = prediction.seconds;
+        sized.rate = achieved_rate(w.flops(), w.bytes_read() + w.bytes_written(), sized.expected);
     } catch (const Error& error) {
         if (error.status() != Status::unsupported) {
             throw;
         }
+        sized.refusal = error.what();
+    }
+    return sized;
+}
+
+void add_row(TextTable& table, const SizedProblem& one) {
+    std::vector<std::string> cells{
+        fmt::format("{}", one.size), format_number(one.bound.arithmetic_intensity),
+        format_number(one.bound.ridge), one.bound.limiter, format_seconds(one.bound.seconds)};
+    if (one.kernel.empty()) {
         cells.insert(cells.end(), {"none", "", "", "", ""});
-        refusal = error.what();
+    } else {
+        cells.insert(cells.end(), {one.kernel, one.limiter, format_seconds(one.expected),
+                                   format_seconds(one.model), one.rate});
     }
     table.add(std::move(cells));
-    return refusal;
 }
 
 }  // namespace
@@ -212,40 +220,53 @@ Workload problem_of_size(const std::string& shape, std::string_view field, std::
     return open_shape(shape, {std::string(field), size, size}).with(size, DType::bf16);
 }
 
-std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRange& range,
-                            const Device& device, const LaunchCase& how, const TextStyle& style,
-                            std::string_view kernel) {
+SizeSweep size_sweep(const std::string& shape, DType dtype, const SizeRange& range,
+                     const Device& device, const LaunchCase& how, std::string_view kernel) {
     const OpenShape open = open_shape(shape, range);
     const ProblemOf problem = [&](std::int64_t size) { return open.with(size, dtype); };
     const auto limiter_at = [&](std::int64_t size) {
         return speed_of_light(device, problem(size), how).limiter;
     };
-    TextTable table(">" + range.field +
-                    " | >?2 FLOP/B | >?1 ridge | bound by | >bound | ?5 kernel | ?4 limiter | "
-                    ">expected | >?3 model | >?2 rate");
-    std::string crossings;
-    std::string refusal;
-    bool served = false;
+    SizeSweep sweep;
+    sweep.shape = open.heading;
+    sweep.field = range.field;
+    sweep.device = device.id;
     const std::vector<std::int64_t> sizes = sizes_of(range);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-        refusal = add_row(table, sizes[i], problem(sizes[i]), device, how, kernel);
-        served = served || refusal.empty();
-        // Between two rows more than one may change: from the launch to memory to arithmetic.
+        sweep.sizes.push_back(sized_problem(sizes[i], problem(sizes[i]), device, how, kernel));
+        // Between two sizes more than one may change: from the launch to memory to arithmetic.
         std::int64_t from = sizes[i == 0 ? 0 : i - 1];
         while (limiter_at(from) != limiter_at(sizes[i])) {
             const std::string before = limiter_at(from);
             const std::int64_t last = last_limited_by(before, from, sizes[i], limiter_at);
             from = last + 1;
-            crossings += fmt::format("up to {0}={1} {2} bounds it, from {0}={3} on {4}\n",
-                                     range.field, last, before, from, limiter_at(from));
+            const SpeedOfLight bound = speed_of_light(device, problem(from), how);
+            sweep.crossings.push_back({last, before, bound.limiter, bound});
         }
     }
-    require(served || kernel.empty(), Status::unsupported, "{}", refusal);
-    return fmt::format("{} on {}, over {}\n{}{}", heading_shape(open.heading, style), device.id,
-                       range.field, table.str(style),
-                       crossings.empty()
-                           ? fmt::format("{} bounds it everywhere\n", limiter_at(range.first))
-                           : crossings);
+    const bool served = std::ranges::any_of(
+        sweep.sizes, [](const SizedProblem& one) { return !one.kernel.empty(); });
+    require(served || kernel.empty(), Status::unsupported, "{}", sweep.sizes.back().refusal);
+    return sweep;
+}
+
+std::string size_sweep_text(const SizeSweep& sweep, const TextStyle& style) {
+    TextTable table(">" + sweep.field +
+                    " | >?2 FLOP/B | >?1 ridge | bound by | >bound | ?5 kernel | ?4 limiter | "
+                    ">expected | >?3 model | >?2 rate");
+    for (const SizedProblem& one : sweep.sizes) {
+        add_row(table, one);
+    }
+    std::string crossings;
+    for (const auto& [last, before, after, bound] : sweep.crossings) {
+        crossings += fmt::format("up to {0}={1} {2} bounds it, from {0}={3} on {4}\n", sweep.field,
+                                 last, before, last + 1, after);
+    }
+    return fmt::format("{} on {}, over {}\n{}{}", heading_shape(sweep.shape, style), sweep.device,
+                       sweep.field, table.str(style),
+                       crossings.empty() ? fmt::format("{} bounds it everywhere\n",
+                                                       sweep.sizes.front().bound.limiter)
+                                         : crossings);
 }
 
 }  // namespace raceline

@@ -33,13 +33,39 @@ std::vector<VariedSize> varied_sizes(const OperationRecord& operation);
 /// The shape with this size, as a table over it has. Throws Error(invalid_argument).
 Workload problem_of_size(const std::string& shape, std::string_view field, std::int64_t size);
 
-/// A table over powers of two from the first size on and the last one: the bound of the problem and
-/// what the API would run, or the named kernel in its best tile. Under it the sizes between which
-/// the bound's limiter changes. `shape` has all fields but the one that varies; of an n whose rows
-/// or width vary, the other one counts. Throws Error(invalid_argument) with the sizes that there
-/// are, Error(unsupported) if the named kernel serves none of the sizes.
-std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRange& range,
-                            const Device& device, const LaunchCase& how,
-                            const TextStyle& style = {}, std::string_view kernel = {});
+/// One size of a range.
+struct SizedProblem {
+    std::int64_t size = 0;
+    SpeedOfLight bound;
+    std::string kernel;   ///< what the API would run, or the named one; "": none serves the size
+    std::string limiter;  ///< of the kernel
+    double expected = 0;  ///< seconds
+    double model = 0;     ///< the same before it is corrected by committed errors
+    std::string rate;     ///< operations, or without any bytes, over the expected time
+    std::string refusal;  ///< why no kernel serves it, or ""
+};
+
+/// The limiter of the bound changes behind `last`.
+struct SizeCrossing {
+    std::int64_t last = 0;
+    std::string before, after;
+    SpeedOfLight bound;  ///< of the first size behind it
+};
+
+struct SizeSweep {
+    std::string shape, field, device;
+    std::vector<SizedProblem> sizes;  ///< powers of two from the first on, and the last
+    std::vector<SizeCrossing> crossings;
+};
+
+/// The bound of a problem over a range of sizes, and what the API would run, or the named kernel in
+/// its best tile. `shape` has all fields but the one that varies; of an n whose rows or width vary,
+/// the other one counts. Throws Error(invalid_argument) with the sizes that there are,
+/// Error(unsupported) if the named kernel serves none of the sizes.
+SizeSweep size_sweep(const std::string& shape, DType dtype, const SizeRange& range,
+                     const Device& device, const LaunchCase& how, std::string_view kernel = {});
+
+/// As a table. Under it the sizes between which the bound's limiter changes.
+std::string size_sweep_text(const SizeSweep& sweep, const TextStyle& style = {});
 
 }  // namespace raceline

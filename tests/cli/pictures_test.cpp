@@ -108,6 +108,36 @@ TEST_F(Plot, all_lines_of_a_sweep_are_drawn_with_all) {
     EXPECT_GT(all.out.size(), some.out.size());
 }
 
+TEST_F(Plot, draws_single_operations_and_predictions) {
+    const std::string operations =
+        source + "/receipts/h200/2026-11-30-operations-2393069498-8ea357baf9df.jsonl.gz";
+    for (const std::string picture : {"roofline", "traffic"}) {
+        const Outcome run = box_.run("plot " + picture + " " + operations +
+                                     " --op rmsnorm --op layernorm -o some.svg");
+        ASSERT_EQ(run.exit, 0) << run.err;
+        const std::string svg = Sandbox::read(box_.path("some.svg"));
+        EXPECT_THAT(svg, HasSubstr(">layernorm<")) << picture;
+        EXPECT_THAT(svg, Not(HasSubstr("adam"))) << picture;
+    }
+    const Outcome types = box_.run("plot traffic " + operations + " --op adam -o types.svg");
+    ASSERT_EQ(types.exit, 0) << types.err;
+    EXPECT_THAT(Sandbox::read(box_.path("types.svg")), HasSubstr("adam dtype=bf16"));
+    EXPECT_GT(box_.run("plot traffic " + operations).lines().size(), 20U);
+    EXPECT_GT(
+        box_.run("plot fusion " + source + "/receipts/h200/2026-11-28-fuse-29b9d5754e86.jsonl.gz")
+            .lines()
+            .size(),
+        15U);
+    const Outcome sweep =
+        box_.run("predict --device h200 --op linear,n=4096,k=4096 --over m=1:512 -o sweep.svg");
+    ASSERT_EQ(sweep.exit, 0) << sweep.err;
+    EXPECT_THAT(sweep.out, HasSubstr("up to m=224 dram bounds it"));
+    EXPECT_THAT(Sandbox::read(box_.path("sweep.svg")), HasSubstr("from m=225 on"));
+    const Outcome levels = box_.run("predict --device h200 --op rmsnorm,n=4096x4096 -o levels.svg");
+    ASSERT_EQ(levels.exit, 0) << levels.err;
+    EXPECT_THAT(Sandbox::read(box_.path("levels.svg")), HasSubstr("limited by dram"));
+}
+
 TEST_F(Plot, a_corrupt_file_is_drawn_as_far_as_it_can_be_read) {
     const std::string rows = stored_text(training);
     box_.write("half.jsonl", rows.substr(0, rows.size() / 2) + "\n{\"kind\":1}\n");
@@ -167,7 +197,7 @@ TEST_F(Plot, pictures_of_the_pages_are_those_of_their_receipts) {
         }
     }
     // The scorecard of all receipts takes the most.
-    EXPECT_LT(bytes, 450'000U);
+    EXPECT_LT(bytes, 600'000U);
     EXPECT_GE(bytes, 1U);
 }
 
@@ -193,6 +223,12 @@ TEST(PlotMistakes, are_one_sentence_each) {
             "trajectory and ladder show one case; roofline shows all of its receipts");
     refused("plot compare --track decode " + training, "--track decode");
     refused("plot ladder --over batch " + training, "only sweep runs over a field");
+    refused("plot compare --op add " + training, "--op add: only roofline, traffic and sweep");
+    refused("plot traffic --op ad " + training,
+            "--op ad: these receipts have no settled time of it");
+    refused("predict --device h200 --fuse add+rmsnorm,n=64x64 -o x.svg",
+            "-o draws neither --fuse nor --json");
+    refused("predict --device h200 --op relu,n=64x64 -o x.gif", "ends in .svg, .png or .pdf");
     refused("plot scorecard --all " + training,
             "--all: only roofline, compare and sweep draw more with it");
     const std::string folder = source + "/receipts/h200";

@@ -19,6 +19,11 @@ using testing::HasSubstr;
 
 const LaunchCase graph{.cold = true, .launch_path = "graph"};
 
+std::string sweep_text(const std::string& shape, DType dtype, const SizeRange& range,
+                       const Device& device, const LaunchCase& how, std::string_view kernel = {}) {
+    return size_sweep_text(size_sweep(shape, dtype, range, device, how, kernel));
+}
+
 TEST(SizeSweep, ReadsRanges) {
     const SizeRange range = parse_size_range("m=1:4096");
     EXPECT_EQ(range.field, "m");
@@ -34,8 +39,8 @@ TEST(SizeSweep, ReadsRanges) {
 TEST(SizeSweep, NamesTheCrossing) {
     Device device = datasheet_device("h200");
     apply_committed_rates(device);
-    const std::string text = size_sweep_text("op=linear,n=4096,k=4096", DType::bf16,
-                                             parse_size_range("m=1:4096"), device, graph);
+    const std::string text = sweep_text("op=linear,n=4096,k=4096", DType::bf16,
+                                        parse_size_range("m=1:4096"), device, graph);
     const auto limiter = [&](std::int64_t m) {
         return speed_of_light(device, parse_shape(fmt::format("op=linear,n=4096,k=4096,m={}", m)),
                               graph)
@@ -50,13 +55,13 @@ TEST(SizeSweep, NamesTheCrossing) {
         text, HasSubstr(fmt::format("up to m={} dram bounds it, from m={} on flop.wgmma.bf16", last,
                                     last + 1)));
     // A small layer leaves the launch and reaches arithmetic between two rows of the table.
-    const std::string small = size_sweep_text("op=linear,n=1024,k=1024", DType::bf16,
-                                              parse_size_range("m=1:8192"), device, graph);
+    const std::string small = sweep_text("op=linear,n=1024,k=1024", DType::bf16,
+                                         parse_size_range("m=1:8192"), device, graph);
     EXPECT_THAT(small, testing::ContainsRegex("up to m=[0-9]+ launch bounds it, from m=[0-9]+ on "
                                               "dram\nup to m=[0-9]+ dram bounds it, from "
                                               "m=[0-9]+ on flop.wgmma.bf16\n"));
-    EXPECT_THAT(size_sweep_text("h=32/8,q=1,d=128", DType::bf16, parse_size_range("k=4096:65536"),
-                                device, graph),
+    EXPECT_THAT(sweep_text("h=32/8,q=1,d=128", DType::bf16, parse_size_range("k=4096:65536"),
+                           device, graph),
                 HasSubstr("dram bounds it everywhere"));
 }
 
@@ -64,8 +69,8 @@ TEST(SizeSweep, NamesTheCrossing) {
 TEST(SizeSweep, OfAnOperationWithoutWorkHasTheRateOfItsBytes) {
     Device device = datasheet_device("h200");
     apply_committed_rates(device);
-    const std::string text = size_sweep_text("op=embedding,vocab=50257,d=4096", DType::bf16,
-                                             parse_size_range("tokens=1024:65536"), device, graph);
+    const std::string text = sweep_text("op=embedding,vocab=50257,d=4096", DType::bf16,
+                                        parse_size_range("tokens=1024:65536"), device, graph);
     EXPECT_THAT(text, HasSubstr(" TB/s"));
     EXPECT_THAT(text, testing::Not(HasSubstr("0 FLOP/s")));
 }
@@ -74,8 +79,8 @@ TEST(SizeSweep, OfAnOperationWithoutWorkHasTheRateOfItsBytes) {
 TEST(SizeSweep, HasTheExpectedTime) {
     Device device = datasheet_device("h200");
     apply_committed_rates(device);
-    const std::string text = size_sweep_text("h=32/8,q=1,k=8192,d=128", DType::bf16,
-                                             parse_size_range("b=64:65"), device, graph);
+    const std::string text = sweep_text("h=32/8,q=1,k=8192,d=128", DType::bf16,
+                                        parse_size_range("b=64:65"), device, graph);
     Case which;
     which.workload = parse_shape("b=64,h=32/8,q=1,k=8192,d=128");
     which.options.how = graph;
@@ -92,8 +97,8 @@ TEST(SizeSweep, HasTheExpectedTime) {
 TEST(SizeSweep, FollowsTheKernelThatWasNamed) {
     const Device device = datasheet_device("h200");
     const auto sweep = [&](const std::string& kernel) {
-        return size_sweep_text("h=16,d=128,k=4096", DType::bf16, parse_size_range("q=4096:8192"),
-                               device, graph, {}, kernel);
+        return sweep_text("h=16,d=128,k=4096", DType::bf16, parse_size_range("q=4096:8192"), device,
+                          graph, kernel);
     };
     EXPECT_THAT(sweep(""), HasSubstr("prefill_sm90"));
     EXPECT_THAT(sweep("simt"),
@@ -107,7 +112,7 @@ TEST(SizeSweep, FollowsTheKernelThatWasNamed) {
 TEST(SizeSweep, VariesTheRowsOrTheWidthOfAnN) {
     const Device device = datasheet_device("h200");
     const auto sweep = [&](const std::string& shape, const char* range) {
-        return size_sweep_text(shape, DType::bf16, parse_size_range(range), device, graph);
+        return sweep_text(shape, DType::bf16, parse_size_range(range), device, graph);
     };
     const auto bound = [&](const std::string& shape) {
         return format_seconds(speed_of_light(device, parse_shape(shape), graph).seconds);
@@ -127,7 +132,7 @@ TEST(SizeSweep, SaysWhatCanVary) {
     const Device device = datasheet_device("h200");
     const auto refusal = [&](const std::string& shape, const char* range) -> std::string {
         try {
-            return size_sweep_text(shape, DType::bf16, parse_size_range(range), device, graph);
+            return sweep_text(shape, DType::bf16, parse_size_range(range), device, graph);
         } catch (const Error& error) {
             return error.what();
         }
@@ -146,9 +151,9 @@ TEST(SizeSweep, SaysWhatCanVary) {
 
 TEST(SizeSweep, RefusesAFieldThatTheShapeHasAlready) {
     const Device device = datasheet_device("h200");
-    EXPECT_THROW(size_sweep_text("op=linear,m=1,n=4,k=4", DType::bf16, parse_size_range("m=1:4"),
-                                 device, graph),
-                 Error);
+    EXPECT_THROW(
+        sweep_text("op=linear,m=1,n=4,k=4", DType::bf16, parse_size_range("m=1:4"), device, graph),
+        Error);
 }
 
 }  // namespace
