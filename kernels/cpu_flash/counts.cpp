@@ -38,13 +38,17 @@ struct Shaped {
 struct Target {
     std::int64_t lanes;
     std::int64_t vectors;
+    Products products;
     bool dot;
 
     Target(const Workload& w, const Device& device) {
         lanes = std::max(4, device.simd_bits / 32);
         vectors = lanes == 16 ? 4 : 2;
-        dot = device.has_bf16_dot && !w.has_token_scales() &&
-              multiplies_pairs(w.dtype, w.kv_dtype, is_decode(w.seqlen_q, w.group()));
+        products = device.has_bf16_dot ? best_products(types_of(w)) : Products::floats;
+        if (products == Products::tiles && !device.has_bf16_tiles) {
+            products = Products::pairs;
+        }
+        dot = products != Products::floats;
     }
     /// Lanes that are computed for so many rows of a panel.
     [[nodiscard]] std::int64_t width(std::int64_t rows) const {
@@ -56,7 +60,7 @@ struct Target {
 };
 
 struct Amounts {
-    double products = 0;  ///< multiplier lanes × 2 (dot: × 4), flops
+    double products = 0;  ///< multiplier lanes × 2 (pairs: × 4), or of whole tiles, flops
     double exponentials = 0;
     double simd = 0;
     double l2 = 0;  ///< bytes
@@ -71,8 +75,11 @@ struct Amounts {
     [[nodiscard]] Amounts times(double factor) const {
         return {products * factor, exponentials * factor, simd * factor, l2 * factor};
     }
-    [[nodiscard]] Work work(bool dot) const {
-        return {{dot ? "flop.dot.bf16" : "flop.fma.fp32", products},
+    [[nodiscard]] Work work(Products by) const {
+        return {{by == Products::tiles   ? "flop.amx.bf16"
+                 : by == Products::pairs ? "flop.dot.bf16"
+                                         : "flop.fma.fp32",
+                 products},
                 {"op.exp", exponentials},
                 {"op.simd", simd},
                 {"byte.l2", l2}};
@@ -91,7 +98,10 @@ Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, 
     Amounts a;
     const double scores = static_cast<double>(keys * width);
     const std::int64_t d = target.dot ? (w.headdim + 1) / 2 * 2 : w.headdim;
-    const double padded = static_cast<double>((target.dot ? (keys + 1) / 2 * 2 : keys) * width);
+    const std::int64_t at_once = target.products == Products::tiles ? bf16_tile_depth
+                                 : target.dot                       ? 2
+                                                                    : 1;
+    const double padded = static_cast<double>((keys + at_once - 1) / at_once * at_once * width);
     a.products =
         2 * scores * static_cast<double>(d) + 2 * padded * static_cast<double>(w.headdim_v);
     a.exponentials = scores;
@@ -201,12 +211,16 @@ Work with_traffic(const Workload& w, Work work, double share) {
 
 }  // namespace
 
+TypesOfCall types_of(const Workload& w) {
+    return {w.dtype,   w.kv_dtype, is_decode(w.seqlen_q, w.group()), w.has_token_scales(),
+            w.headdim, w.headdim_v};
+}
+
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const Shaped shaped(w);
     const TaskProblem& p = shaped.problem;
     const CountedPlan plan = count_plan(p, tile, std::max(1, device.units));
     const Target target(w, device);
-    const bool dot = target.dot;
     const auto copies = static_cast<double>(p.copies);
     const auto heads = static_cast<double>(p.heads_kv);
     const double heads_a_task =
@@ -234,9 +248,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double share = total.products > 0 ? task.products / total.products : 1;
     Counts main;
     main.launch = "main";
-    main.work = with_traffic(w, total.work(dot), 1);
+    main.work = with_traffic(w, total.work(target.products), 1);
     main.ctas = plan.tasks * p.copies;
-    main.steps.push_back({"blocks", 1, with_traffic(w, task.work(dot), share), ""});
+    main.steps.push_back({"blocks", 1, with_traffic(w, task.work(target.products), share), ""});
     main.imbalance = std::max(1.0, share * static_cast<double>(main.ctas));
     main.balanced_order = true;
     if (streamed > w.bytes_kv()) {

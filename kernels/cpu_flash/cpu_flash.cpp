@@ -41,11 +41,10 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 }
 
 Precision precision(const Workload& w) {
-    const bool dot =
-        !w.has_token_scales() && uses_dot(w.dtype, w.kv_dtype, is_decode(w.seqlen_q, w.group()));
+    const bool dot = products_of(types_of(w)) != Products::floats;
     const Rounding output = rounding_of(w.dtype);
     const Rounding operand = dot ? Rounding::bf16 : Rounding::fp32;
-    // P is rounded by the dot product's instruction alone. It stands relative to a base that may
+    // P is rounded for products of bf16 alone. It stands relative to a base that may
     // lag behind the row's maximum (kPeakSlack).
     return {operand,        Rounding::fp32, operand,
             Rounding::fp32, output,         dot ? scale_of_older_base(7) : 1};

@@ -297,7 +297,7 @@ bool dot_target() {
 
 void decode_task(const Task& task) {
 #if HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86
-    if (task.dot) {
+    if (task.products == Products::pairs) {
         return decode<Pairs>(task);
     }
 #endif
@@ -325,8 +325,12 @@ bool has_dot() {
 #endif
 }
 
-bool uses_dot(DType dtype, DType kv_dtype, bool decode) {
-    return multiplies_pairs(dtype, kv_dtype, decode) && has_dot();
+Products products_of(const TypesOfCall& call) {
+    const Products best = best_products(call);
+    if (best == Products::floats || !has_dot()) {
+        return Products::floats;
+    }
+    return best == Products::tiles && !may_use_bf16_tiles() ? Products::pairs : best;
 }
 
 HWY_EXPORT(decode_task);

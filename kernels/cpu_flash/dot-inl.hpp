@@ -28,10 +28,24 @@ namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86
 struct DotEngine {
     using Unit = std::uint32_t;  ///< two bf16, the lower one first
-    static constexpr bool pairs = true;
+    static constexpr std::int64_t keys_at_once = 2;
 
+    static void open() {}
+    static void close() {}
     /// Pairs that cover `depth` elements.
     static std::size_t steps(std::size_t depth) { return (depth + 1) / 2; }
+    /// Units from row to row of V in scratch, and V from key `first` of a block on.
+    static std::int64_t value_row(const PrefillScratch& at, std::int64_t /*tile_keys*/) {
+        return at.v_row;
+    }
+    static Broadcasts<Unit> values(const Unit* v, std::int64_t first, std::int64_t row) {
+        return {v + first / 2 * row, 1, row};
+    }
+    template <int vectors>
+    static void multiply(Broadcasts<Unit> a, std::size_t rows, const Unit* b, float* c,
+                         std::size_t depth, bool accumulate) {
+        gemm<DotEngine, vectors>(a, rows, b, c, depth, accumulate);
+    }
 
     /// As Fma::tile, with pairs.
     template <int vectors, int rows>

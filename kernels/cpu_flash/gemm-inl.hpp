@@ -52,7 +52,6 @@ struct Broadcasts {
 /// Multiplies floats by fused multiply-add.
 struct Fma {
     using Unit = float;
-    static constexpr bool pairs = false;
 
     template <int vectors, int rows>
     static HWY_NOINLINE void tile(Broadcasts<float> a, const float* HWY_RESTRICT b,

@@ -22,7 +22,7 @@ struct Launch {
     const Tile& tile;
     const WorkspaceLayout& layout;
     float* base;
-    bool dot;
+    Products products;
 };
 
 void run_task(const Launch& launch, std::int64_t index, float* scratch) {
@@ -37,7 +37,7 @@ void run_task(const Launch& launch, std::int64_t index, float* scratch) {
     task.head1 = (range + 1) * heads / ranges;
     task.tile_rows = launch.tile.rows;
     task.tile_keys = launch.tile.keys;
-    task.dot = launch.dot;
+    task.products = launch.products;
     task.scratch = scratch;
     task.partials = launch.base + launch.layout.partials;
     task.slot_stride = launch.layout.slot_stride;
@@ -93,10 +93,10 @@ void launch(const AttentionCall& args, int tile, const Device& device, void* wor
     const std::uintptr_t over = reinterpret_cast<std::uintptr_t>(workspace) % 64;
     auto* base =
         reinterpret_cast<float*>(static_cast<std::byte*>(workspace) + (over ? 64 - over : 0));
-    // Pairs of bf16 have no room for a scale of a token.
-    const bool dot =
-        args.k_token_scale.data == nullptr && uses_dot(args.dtype, args.kv_dtype, plan.decode);
-    const Launch call{args, problem, plan, chosen, layout, base, dot};
+    const Products products =
+        products_of({args.dtype, args.kv_dtype, plan.decode, args.k_token_scale.data != nullptr,
+                     args.headdim, args.headdim_v});
+    const Launch call{args, problem, plan, chosen, layout, base, products};
     const std::int64_t tasks = plan.tasks();
     const auto merges = static_cast<std::int64_t>(plan.splits.size()) * problem.heads_kv;
     const int threads =

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/cpu_flash/tile.hpp"
+#include "support/bf16_tiles.hpp"
 #include "workload/attention_call.hpp"
 #include "workload/problem.hpp"
 
@@ -108,14 +109,33 @@ std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Dev
 /// the targets that may be used.
 bool has_dot();
 
-/// True for operands that are exact in bf16: there, a CPU that can multiplies pairs. Prefill brings
-/// K and V into that form, e4m3 too, which has fewer exponent and mantissa bits; decode takes them
-/// as they are stored.
-constexpr bool multiplies_pairs(DType dtype, DType kv_dtype, bool decode) {
-    return dtype == DType::bf16 &&
-           (kv_dtype == DType::bf16 || (kv_dtype == DType::e4m3 && !decode));
+/// What multiplies: floats, pairs of bf16 in a lane, or tiles of bf16.
+enum class Products : std::uint8_t { floats, pairs, tiles };
+
+/// What of a call decides that.
+struct TypesOfCall {
+    DType dtype, kv_dtype;
+    bool decode, token_scales;
+    std::int64_t headdim, headdim_v;
+};
+
+/// Of a CPU that has all of them. Pairs and tiles are for operands that are exact in bf16: prefill
+/// brings K and V into that form, e4m3 too, which has fewer exponent and mantissa bits; decode
+/// takes them as they are stored. They have no room for a scale of a token. Tiles are for whole
+/// ones, 32 columns deep and 16 wide.
+constexpr Products best_products(const TypesOfCall& call) {
+    const bool exact =
+        call.dtype == DType::bf16 &&
+        (call.kv_dtype == DType::bf16 || (call.kv_dtype == DType::e4m3 && !call.decode));
+    if (!exact || call.token_scales) {
+        return Products::floats;
+    }
+    const bool whole = call.headdim % bf16_tile_depth == 0 && call.headdim_v % bf16_tile_rows == 0;
+    return whole && !call.decode ? Products::tiles : Products::pairs;
 }
-bool uses_dot(DType dtype, DType kv_dtype, bool decode);
+TypesOfCall types_of(const Workload& workload);
+/// In this process.
+Products products_of(const TypesOfCall& call);
 
 /// One task: rows of a work tile, K/V heads [head0, head1).
 struct Task {
@@ -124,7 +144,7 @@ struct Task {
     WorkTile work_tile;
     std::int64_t head0, head1;
     std::int64_t tile_rows, tile_keys;
-    bool dot;
+    Products products;
     float* scratch;   ///< of this thread
     float* partials;  ///< slots of `slot_stride` floats
     std::int64_t slot_stride;

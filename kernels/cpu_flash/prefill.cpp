@@ -16,6 +16,7 @@
 #include "kernels/cpu_flash/plan.hpp"
 #include "kernels/cpu_flash/rows.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
+#include "kernels/cpu_flash/tiles-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
@@ -124,18 +125,25 @@ void hide_by_tree(const Work& w, const Panel& panel, std::int64_t low, std::int6
 template <class Engine, int vectors>
 void step_panel(const Work& w, const Panel& panel, std::int64_t key0, std::int64_t key1) {
     using Unit = typename Engine::Unit;
-    // Keys come in pairs where the products take pairs, counted from the block's first key.
+    // Keys come in pairs or tiles where the products take these, counted from the block's first
+    // key.
+    constexpr std::int64_t at_once = Engine::keys_at_once;
     std::int64_t low = std::max(key0, panel.low);
-    low -= Engine::pairs ? (low - key0) % 2 : 0;
-    const std::int64_t high = std::min(key1, panel.high);
+    low -= (low - key0) % at_once;
+    std::int64_t high = std::min(key1, panel.high);
     if (low >= high) {
         return;
+    }
+    const std::int64_t seen = high;
+    if constexpr (at_once > 2) {  // a pair's missing key is no row of the scores
+        high = low + (high - low + at_once - 1) / at_once * at_once;
     }
     const auto keys = static_cast<std::size_t>(high - low);
     float* scores = w.floats(w.at.s);
     const auto* q = reinterpret_cast<const Unit*>(w.floats(w.at.q)) + panel.row0 * w.args.headdim;
     const auto* k = reinterpret_cast<const Unit*>(w.floats(w.at.k)) + (low - key0) * w.at.k_row;
-    gemm<Engine, vectors>({k, w.at.k_row, 1}, keys, q, scores, Engine::steps(w.headdim), false);
+    Engine::template multiply<vectors>({k, w.at.k_row, 1}, keys, q, scores,
+                                       Engine::steps(w.headdim), false);
     if (w.form.inner > 0) {
         cap_scores<vectors>(scores, keys, w.form.inner, w.form.limit);
     }
@@ -145,16 +153,17 @@ void step_panel(const Work& w, const Panel& panel, std::int64_t key0, std::int64
                              w.integers(w.at.last) + panel.row0);
     }
     if (w.args.tree != nullptr) {
-        hide_by_tree<vectors>(w, panel, low, high, scores);
+        hide_by_tree<vectors>(w, panel, low, seen, scores);
     }
     const PanelState state{w.floats(w.at.peak) + panel.row0, w.floats(w.at.sum) + panel.row0,
                            w.floats(w.at.o) + panel.row0 * w.args.headdim_v, w.headdim_v};
     raise_peak<vectors>(scores, keys, w.form.factor, state);
     Engine::template exponentials<vectors>(scores, keys, w.form.factor, state);
-    const auto* v = reinterpret_cast<const Unit*>(w.floats(w.at.v)) +
-                    (low - key0) / (Engine::pairs ? 2 : 1) * w.at.v_row;
-    gemm<Engine, vectors>({v, 1, w.at.v_row}, w.headdim_v, reinterpret_cast<const Unit*>(scores),
-                          state.out, Engine::steps(keys), true);
+    const auto* v = reinterpret_cast<const Unit*>(w.floats(w.at.v));
+    const std::int64_t v_row = Engine::value_row(w.at, w.task.tile_keys);
+    Engine::template multiply<vectors>(Engine::values(v, low - key0, v_row), w.headdim_v,
+                                       reinterpret_cast<const Unit*>(scores), state.out,
+                                       Engine::steps(keys), true);
 }
 
 template <int vectors>
@@ -227,6 +236,8 @@ void scale_rows(const TokenScales& scales, std::int64_t key0, std::int64_t count
 template <class Engine>
 void prefill(const Task& task, std::int64_t head) {
     const Work w(task, head);
+    Engine::open();
+    const std::int64_t v_row = Engine::value_row(w.at, task.tile_keys);
     constexpr std::int64_t most_panels = 512 / kLanes;
     Panel panels[most_panels];
     const auto count = (task.work_tile.rows + std::int64_t(kPanel) - 1) / std::int64_t(kPanel);
@@ -239,7 +250,7 @@ void prefill(const Task& task, std::int64_t head) {
     for (std::int64_t key = task.work_tile.key0; key < task.work_tile.key1; key += task.tile_keys) {
         const std::int64_t end = std::min(task.work_tile.key1, key + task.tile_keys);
         Engine::pack_keys(k, key, end - key, w.headdim, w.floats(w.at.k), w.at.k_row);
-        Engine::pack_values(v, key, end - key, w.headdim_v, w.floats(w.at.v), w.at.v_row);
+        Engine::pack_values(v, key, end - key, w.headdim_v, w.floats(w.at.v), v_row);
         const std::int64_t sequence = task.work_tile.sequence;
         scale_rows(token_scales(w.args, w.args.k_token_scale, sequence, head), key, end - key,
                    w.headdim, w.floats(w.at.k), w.at.k_row);
@@ -252,11 +263,27 @@ void prefill(const Task& task, std::int64_t head) {
     for (std::int64_t i = 0; i < count; ++i) {
         with_vectors(panels[i], Close{w});
     }
+    Engine::close();
 }
 
 /// Products in fp32; storage of every type is widened on the way into scratch.
 struct FmaEngine : Fma {
+    static constexpr std::int64_t keys_at_once = 1;
+
+    static void open() {}
+    static void close() {}
     static std::size_t steps(std::size_t depth) { return depth; }
+    static std::int64_t value_row(const PrefillScratch& at, std::int64_t /*tile_keys*/) {
+        return at.v_row;
+    }
+    static Broadcasts<float> values(const float* v, std::int64_t first, std::int64_t row) {
+        return {v + first * row, 1, row};
+    }
+    template <int vectors>
+    static void multiply(Broadcasts<float> a, std::size_t rows, const float* b, float* c,
+                         std::size_t depth, bool accumulate) {
+        gemm<FmaEngine, vectors>(a, rows, b, c, depth, accumulate);
+    }
     static void pack_queries(float* rows, std::size_t row_stride, std::size_t columns, float sign,
                              float* panel, std::size_t stride) {
         if (sign < 0) {
@@ -285,7 +312,11 @@ void store(const float* from, float factor, DType type, std::int64_t count, void
 void prefill_task(const Task& task) {
     for (std::int64_t head = task.head0; head < task.head1; ++head) {
 #if HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86
-        if (task.dot) {
+        if (task.products == Products::tiles) {
+            prefill<TileEngine>(task, head);
+            continue;
+        }
+        if (task.products == Products::pairs) {
             prefill<DotEngine>(task, head);
             continue;
         }

@@ -15,8 +15,8 @@ struct Tile {
     static constexpr std::array<TileField, 2> fields{"rows", "keys"};
 };
 
-// Rows in multiples of the widest panel (64), keys even (bf16 products take keys in pairs) and in
-// multiples of 12, which all register tiles divide.
+// Rows in multiples of the widest panel (64), keys in multiples of 32, which a tile of bf16 takes
+// at once, and of 12, which all register tiles divide.
 inline constexpr std::array<Tile, 6> kTiles{{
     {256, 96},
     {128, 96},
@@ -27,7 +27,7 @@ inline constexpr std::array<Tile, 6> kTiles{{
 }};
 static_assert([] {
     for (const Tile& t : kTiles) {
-        if (t.rows % 64 != 0 || t.keys % 12 != 0) {
+        if (t.rows % 64 != 0 || t.keys % 12 != 0 || t.keys % 32 != 0) {
             return false;
         }
     }

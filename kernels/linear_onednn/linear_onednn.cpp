@@ -97,11 +97,14 @@ void add_steps(const Workload& w, const Product& product, Counts& c) {
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device& device) {
-    const bool dot = w.dtype == DType::bf16 && device.has_bf16_dot;
+    const std::string engine = w.dtype != DType::bf16  ? "flop.fma.fp32"
+                               : device.has_bf16_tiles ? "flop.amx.bf16"
+                               : device.has_bf16_dot   ? "flop.dot.bf16"
+                                                       : "flop.fma.fp32";
     const auto m = static_cast<double>(w.extent("m"));
     const auto n = static_cast<double>(w.extent("n"));
     const auto k = static_cast<double>(w.extent("k"));
-    Work work{{dot ? "flop.dot.bf16" : "flop.fma.fp32", 2 * m * n * k}};
+    Work work{{engine, 2 * m * n * k}};
     const auto tasks = std::max<std::int64_t>(1, device.units);
     std::vector<Counts> launches{one_pass(w, "product", std::move(work), tasks, false)};
     add_steps(w, chain_of(w).product, launches.front());

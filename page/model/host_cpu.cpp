@@ -6,8 +6,8 @@
 
 namespace raceline::kernels::cpu_flash {
 
-bool uses_dot(DType /*dtype*/, DType /*kv_dtype*/, bool /*decode*/) {
-    return false;
+Products products_of(const TypesOfCall& /*call*/) {
+    return Products::floats;
 }
 
 }  // namespace raceline::kernels::cpu_flash

@@ -128,9 +128,13 @@ std::optional<double> scale_of(const Json& words, std::string_view where, const 
             if (!device.has_bf16_dot) {
                 return std::nullopt;
             }
+        } else if (word == "bf16_tiles") {
+            if (!device.has_bf16_tiles) {
+                return std::nullopt;
+            }
         } else {
             fail(Status::corrupt,
-                 "{}: scales_with holds \"{}\"; units, clock, simd and bf16_dot are "
+                 "{}: scales_with holds \"{}\"; units, clock, simd, bf16_dot and bf16_tiles are "
                  "accepted",
                  where, word);
         }

@@ -47,9 +47,9 @@ struct Power {
 ///   flop.tcgen05.* (Blackwell)  flop.mfma.* (AMD); matrix rates are dense and accumulate in fp32,
 ///   "<id>_acc16" in fp16 where that is faster
 ///   op.issue (GPU, thread-level instruction slots: a warp's instruction takes 32, whatever it
-///   does) flop.dot.bf16 (CPU)  op.ex2 (GPU)  op.exp (CPU, fp32 exponentials)  op.simd (CPU, fp32
-///   lane operations other than FMA)  byte.dram_read  byte.dram_write  byte.dram_copy  byte.llc
-///   (CPU) byte.l2  byte.l1 (CPU loads)  byte.smem_lsu  byte.smem_mma
+///   does) flop.dot.bf16, flop.amx.bf16 (CPU)  op.ex2 (GPU)  op.exp (CPU, fp32 exponentials)
+///   op.simd (CPU, fp32 lane operations other than FMA)  byte.dram_read  byte.dram_write
+///   byte.dram_copy  byte.llc (CPU) byte.l2  byte.l1 (CPU loads)  byte.smem_lsu  byte.smem_mma
 /// and times, in seconds:
 ///   floor.launch_stream  floor.launch_graph  floor.parallel_region  latency.dram  latency.l2
 ///   floor.cta (start and drain of a CTA)  latency.{dram,l2}.loaded (a CTA's load, all units
@@ -72,6 +72,7 @@ struct Device {
     double sustained_clock_hz = 0;  ///< under matrix load, if known
     int simd_bits = 0;              ///< CPU: widest vector in use
     bool has_bf16_dot = false;      ///< CPU: AVX-512 BF16 or better
+    bool has_bf16_tiles = false;    ///< CPU: AMX, and this process may use it
     std::int64_t memory_bytes = 0;
     std::int64_t l1_bytes = 0;   ///< CPU: data cache of a core
     std::int64_t l2_bytes = 0;   ///< GPU: whole; CPU: of a core

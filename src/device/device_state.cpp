@@ -24,6 +24,7 @@ constexpr std::tuple device_members{
     std::pair{"sustained_clock_hz", &Device::sustained_clock_hz},
     std::pair{"simd_bits", &Device::simd_bits},
     std::pair{"has_bf16_dot", &Device::has_bf16_dot},
+    std::pair{"has_bf16_tiles", &Device::has_bf16_tiles},
     std::pair{"memory_bytes", &Device::memory_bytes},
     std::pair{"l1_bytes", &Device::l1_bytes},
     std::pair{"l2_bytes", &Device::l2_bytes},

@@ -7,6 +7,7 @@
 #include "device/cpu_topology.hpp"
 #include "device/datasheet.hpp"
 #include "device/known_value.hpp"
+#include "support/bf16_tiles.hpp"
 #include "support/build_info.hpp"
 #include "support/check.hpp"
 
@@ -62,6 +63,7 @@ Device live_cpu() {
     device.clock_hz = found.clock_hz;
     device.simd_bits = widest_vector_bits();
     device.has_bf16_dot = bf16_dot_products();
+    device.has_bf16_tiles = device.has_bf16_dot && may_use_bf16_tiles();
     take_known(device.memory_bytes, found.memory_bytes);
     take_known(device.l1_bytes, found.l1_bytes);
     take_known(device.l2_bytes, found.l2_bytes);

@@ -22,7 +22,7 @@ inline Counts one_pass(const Workload& w, std::string step, Work work, std::int6
                        bool past_caches) {
     work["byte.dram_read"] += w.bytes_read() + (past_caches ? 0 : w.bytes_written());
     work["byte.dram_write"] += w.bytes_written();
-    if (w.flops() > 0 && !work.contains("flop.dot.bf16")) {
+    if (w.flops() > 0 && !work.contains("flop.dot.bf16") && !work.contains("flop.amx.bf16")) {
         work["flop.fma.fp32"] = w.flops();
     }
     Counts c;

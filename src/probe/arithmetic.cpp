@@ -4,8 +4,10 @@
 #include <cmath>
 #include <omp.h>
 
+#include "probe/bf16_tiles.hpp"
 #include "probe/dot_bf16.hpp"
 #include "probe/steps.hpp"
+#include "support/bf16_tiles.hpp"
 #include "support/check.hpp"
 #include "support/statistics.hpp"
 #include "support/text_table.hpp"
@@ -70,6 +72,15 @@ void probe_dot(const Setting& setting, std::vector<Ceiling>& out) {
                    fmt::format("VDPBF16PS on 512 bits, 20 independent chains, {}, best repetition",
                                counted_text(setting.threads, "thread")),
                    2.0 * dot_bf16_flops_per_instruction * pass.summed_clock_hz});
+}
+
+void probe_tiles(const Setting& setting, std::vector<Ceiling>& out) {
+    const auto pass = best_arithmetic(setting, setting.threads, {bf16_tiles});
+    out.push_back({"flop.amx.bf16", pass.rate, "flop/s", pass.clock_hz, 0,
+                   fmt::format("TDPBF16PS on tiles of 16 x 32 and 32 x 16, four independent sums, "
+                               "{}, best repetition",
+                               counted_text(setting.threads, "thread")),
+                   bf16_tile_flops / bf16_tile_rows * pass.summed_clock_hz});
 }
 
 constexpr std::size_t exp_count = 2 * exp_grain;  // 4 KiB in, 4 KiB out: in any L1
@@ -153,6 +164,9 @@ void append_arithmetic_steps(const Setting& setting, std::vector<Step>& steps) {
     steps.push_back({"multiply-add", probe_fma});
     if (setting.device.has_bf16_dot && has_dot_bf16()) {
         steps.push_back({"bf16 dot product", probe_dot});
+    }
+    if (setting.device.has_bf16_tiles) {
+        steps.push_back({"bf16 tiles", probe_tiles});
     }
     steps.push_back({"exponential", probe_exp});
     steps.push_back({"vector operations", probe_simd});

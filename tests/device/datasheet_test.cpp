@@ -224,17 +224,20 @@ TEST(Datasheet, BrokenFilesAreRefusedByMember) {
 TEST(Datasheet, GenericCpuScalesWithCoresClockAndWidth) {
     const Device base = datasheet_device("cpu");
     EXPECT_FALSE(base.find("flop.dot.bf16").has_value());
+    EXPECT_FALSE(base.find("flop.amx.bf16").has_value());
     Device device = base;
     device.units = 2 * base.units;
     device.clock_hz = 2 * base.clock_hz;
     device.simd_bits = 2 * base.simd_bits;
     device.has_bf16_dot = true;
+    device.has_bf16_tiles = true;
     device.rates.clear();
     read_rates(datasheet_json("cpu"), "cpu", base, device);
     EXPECT_DOUBLE_EQ(device.rate("flop.fma.fp32"), 8 * base.rate("flop.fma.fp32"));
     EXPECT_DOUBLE_EQ(device.rate("byte.l2"), 4 * base.rate("byte.l2"));
     EXPECT_DOUBLE_EQ(device.rate("byte.dram_read"), base.rate("byte.dram_read"));
     EXPECT_DOUBLE_EQ(device.rate("flop.dot.bf16"), 2 * device.rate("flop.fma.fp32"));
+    EXPECT_DOUBLE_EQ(device.rate("flop.amx.bf16"), 1024 * device.units * device.clock_hz);
     const Rate& fma = device.rates.at("flop.fma.fp32");
     EXPECT_DOUBLE_EQ(fma.per_clock_per_unit * device.units * device.clock_hz, fma.value);
     EXPECT_DOUBLE_EQ(fma.clock_hz, device.clock_hz);

@@ -138,6 +138,7 @@ TEST(LiveCpu, IsThisMachine) {
     EXPECT_GT(device.l1_bytes, 8 << 10);
     EXPECT_GE(device.llc_bytes, device.l2_bytes);
     EXPECT_EQ(device.find("flop.dot.bf16").has_value(), device.has_bf16_dot);
+    EXPECT_EQ(device.find("flop.amx.bf16").has_value(), device.has_bf16_tiles);
     const Rate& fma = device.rates.at("flop.fma.fp32");
     EXPECT_NEAR(fma.value, device.units * fma.clock_hz * device.simd_bits / 32 * 4, 1);
 }

@@ -65,6 +65,10 @@ TEST(CpuProbe, MeasuresEveryResourceAndSaysHow) {
     }
     const bool dot = one_core().has_bf16_dot && probe::has_dot_bf16();
     EXPECT_EQ(quick().contains("flop.dot.bf16"), dot);
+    EXPECT_EQ(quick().contains("flop.amx.bf16"), one_core().has_bf16_tiles);
+    if (one_core().has_bf16_tiles) {  // or the sums wait for each other
+        EXPECT_GT(value("flop.amx.bf16"), 2 * value("flop.dot.bf16"));
+    }
     const std::set<std::string> units{"flop/s", "op/s", "byte/s", "s"};
     for (const auto& [resource, ceiling] : quick()) {
         EXPECT_TRUE(units.contains(ceiling.unit)) << resource << " in " << ceiling.unit;
