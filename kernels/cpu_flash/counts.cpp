@@ -64,25 +64,31 @@ struct Amounts {
     double exponentials = 0;
     double simd = 0;
     double l2 = 0;  ///< bytes
+    double l1 = 0;  ///< bytes of tiles that come and go; other operands are not counted there
 
     Amounts& operator+=(const Amounts& o) {
         products += o.products;
         exponentials += o.exponentials;
         simd += o.simd;
         l2 += o.l2;
+        l1 += o.l1;
         return *this;
     }
     [[nodiscard]] Amounts times(double factor) const {
-        return {products * factor, exponentials * factor, simd * factor, l2 * factor};
+        return {products * factor, exponentials * factor, simd * factor, l2 * factor, l1 * factor};
     }
     [[nodiscard]] Work work(Products by) const {
-        return {{by == Products::tiles   ? "flop.amx.bf16"
-                 : by == Products::pairs ? "flop.dot.bf16"
-                                         : "flop.fma.fp32",
-                 products},
-                {"op.exp", exponentials},
-                {"op.simd", simd},
-                {"byte.l2", l2}};
+        ::raceline::Work work{{by == Products::tiles   ? "flop.amx.bf16"
+                               : by == Products::pairs ? "flop.dot.bf16"
+                                                       : "flop.fma.fp32",
+                               products},
+                              {"op.exp", exponentials},
+                              {"op.simd", simd},
+                              {"byte.l2", l2}};
+        if (l1 > 0) {
+            work["byte.l1"] = l1;
+        }
+        return work;
     }
 };
 
@@ -112,6 +118,16 @@ Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, 
     // All panels of a task pass over a block before the next: a panel's Q and O, and the block,
     // have left L1 by then. O comes and goes.
     const double operand = target.dot ? 2 : 4;
+    // Four tiles of operands for four products of 32 rows and 32 lanes; sums come and go where the
+    // second product adds to what is there.
+    if (target.products == Products::tiles) {
+        constexpr double side = 2 * bf16_tile_rows;
+        constexpr double four_tiles = side * side * sizeof(float);
+        const double depth = static_cast<double>(block) / bf16_tile_depth;
+        a.l1 = padded / (side * side) * four_tiles *
+               (static_cast<double>(w.headdim) / bf16_tile_depth + 1 +
+                static_cast<double>(w.headdim_v) / side * (depth + 2) / depth);
+    }
     const auto columns = static_cast<double>(w.headdim);
     const auto columns_v = static_cast<double>(w.headdim_v);
     const double blocks = static_cast<double>(keys) / static_cast<double>(block);

@@ -233,6 +233,19 @@ void scale_rows(const TokenScales& scales, std::int64_t key0, std::int64_t count
     }
 }
 
+/// Asks for rows that are packed next, into the L2 cache: a head's rows lie apart, which the
+/// hardware does not follow, and the block before them takes long enough.
+void ask_for(const CacheRows& cache, std::int64_t key0, std::int64_t key1, std::size_t columns) {
+    constexpr std::size_t line = 64;
+    const std::size_t bytes = columns * static_cast<std::size_t>(bytes_of(cache.dtype));
+    for (std::int64_t key = key0; key < key1; ++key) {
+        const std::byte* row = cache.row(key);
+        for (std::size_t at = 0; at < bytes; at += line) {
+            __builtin_prefetch(row + at, 0, 2);
+        }
+    }
+}
+
 template <class Engine>
 void prefill(const Task& task, std::int64_t head) {
     const Work w(task, head);
@@ -256,6 +269,9 @@ void prefill(const Task& task, std::int64_t head) {
                    w.headdim, w.floats(w.at.k), w.at.k_row);
         scale_rows(token_scales(w.args, w.args.v_token_scale, sequence, head), key, end - key,
                    w.headdim_v, w.floats(w.at.v), w.at.v_row);
+        const std::int64_t next = std::min(task.work_tile.key1, end + task.tile_keys);
+        ask_for(k, end, next, w.headdim);
+        ask_for(v, end, next, w.headdim_v);
         for (std::int64_t i = 0; i < count; ++i) {
             with_vectors(panels[i], Step<Engine>{w, key, end});
         }

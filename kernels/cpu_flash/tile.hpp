@@ -17,13 +17,14 @@ struct Tile {
 
 // Rows in multiples of the widest panel (64), keys in multiples of 32, which a tile of bf16 takes
 // at once, and of 12, which all register tiles divide.
-inline constexpr std::array<Tile, 6> kTiles{{
+inline constexpr std::array<Tile, 7> kTiles{{
     {256, 96},
     {128, 96},
     {64, 96},
     {256, 192},
     {128, 192},
     {512, 96},
+    {512, 192},
 }};
 static_assert([] {
     for (const Tile& t : kTiles) {

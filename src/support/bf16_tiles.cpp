@@ -25,8 +25,7 @@ bool ask() {
     unsigned c = 0;
     unsigned d = 0;
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & bit_of_bf16) != 0 &&
-           (d & bit_of_tiles) != 0 &&
-           syscall(SYS_arch_prctl, ask_for_state, state_of_tiles) == 0;
+           (d & bit_of_tiles) != 0 && syscall(SYS_arch_prctl, ask_for_state, state_of_tiles) == 0;
 }
 
 }  // namespace
