@@ -2,6 +2,7 @@
 // Random cases of cpu_flash through the gate, on every SIMD target of this machine.
 #include <cmath>
 #include <cstring>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
@@ -117,7 +118,8 @@ void expect_right(const Workload& w, int tile, int threads, std::uint64_t seed, 
     const Kernel& kernel = find_kernel("cpu_flash");
     const Device device = cpu(threads);
     if (const std::string why = kernel.why_not(w, tile, device); !why.empty()) {
-        EXPECT_THAT(why, testing::HasSubstr("does not depend on the tile"));
+        EXPECT_THAT(why, testing::AnyOf(testing::HasSubstr("does not depend on the tile"),
+                                        testing::HasSubstr("for products of AMX tiles")));
         tile = 0;
     }
     SCOPED_TRACE(format_shape(w) + " tile " + kernel.tile_text(tile) + " threads " +
@@ -174,6 +176,7 @@ TEST_P(Target, ShapesThatSplitKeys) {
 TEST_P(Target, NaNAndInfinitiesReachTheOutput) {
     for (const char* shape :
          {"h=4/2,q=70,k=200,d=64,dtype=fp32,causal", "h=4/2,q=70,k=200,d=64,dtype=bf16,softcap=20",
+          "h=4/2,q=70,k=200,d=64,dtype=bf16,causal", "h=4/2,q=70,k=217,d=64,dtype=bf16,window=30:3",
           "h=4/2,q=70,k=200,d=80,dtype=fp16", "b=2,h=8/2,q=1,k=300,d=64,dtype=fp32",
           "b=2,h=8/2,q=1,k=300,d=64,dtype=bf16", "h=8/2,q=1,k=300,d=64,dtype=fp16,softcap=20"}) {
         for (std::uint64_t seed = 1; seed <= 6; ++seed) {
@@ -190,6 +193,61 @@ TEST(CpuFlash, rounded_probabilities_relative_to_an_old_base_pass_for_every_seed
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         expect_right(w, static_cast<int>(seed % 3), 2, seed, Draw::outliers);
     }
+}
+
+// Whole tiles of bf16 begin and end where no row sees their keys. (Where the CPU has no AMX these
+// cases show the pairs.)
+TEST(CpuFlash, masks_and_lengths_around_whole_tiles) {
+    const Kernel& kernel = find_kernel("cpu_flash");
+    int i = 0;
+    const auto judge = [&](const std::string& shape) {
+        const Workload w = parse_shape(shape);
+        const int tile = ++i % kernel.tile_count();
+        if (kernel.why_not(w, tile, cpu(2)).empty()) {
+            SCOPED_TRACE(shape);
+            expect_right(w, tile, 1 + i % 2, static_cast<std::uint64_t>(i),
+                         i % 3 == 0 ? Draw::outliers : Draw::plain);
+        }
+    };
+    for (const char* mask :
+         {"", ",causal", ",window=40:7", ",causal,window=33,sinks", ",softcap=20,causal"}) {
+        for (const char* lengths :
+             {"q=33,k=31", "q=64,k=32", "q=40,k=33", "q=129,k=191", "q=65,k=193", "q=520,k=600"}) {
+            for (const char* dims : {"h=4/2,d=32", "h=4/2,d=64/80", "h=4/2,d=160/16",
+                                     "h=4,mla=512+64", "h=8/2,d=128,kv=e4m3,page=16"}) {
+                judge(fmt::format("{},{},dtype=bf16{}", dims, lengths, mask));
+            }
+        }
+    }
+    for (int tree = 1; tree <= 20; ++tree) {
+        judge(fmt::format("h=16/2,q=31,k=300,d=64,dtype=bf16,tree={}", tree));
+    }
+}
+
+// A CPU with AMX is given tiles for what fills them, and is told what they take.
+TEST(CpuFlash, CountsTilesOnADeviceThatHasThem) {
+    Device device = cpu(2);
+    device.has_bf16_dot = true;
+    device.has_bf16_tiles = false;
+    const auto engine = [&](const char* shape) -> std::string {
+        const Counts c = find_kernel("cpu_flash").counts(parse_shape(shape), 0, device).front();
+        for (const char* id : {"flop.amx.bf16", "flop.dot.bf16", "flop.fma.fp32"}) {
+            if (c.work.contains(id)) {
+                EXPECT_EQ(c.work.contains("byte.l1"), std::string_view(id) == "flop.amx.bf16");
+                return id;
+            }
+        }
+        return "";
+    };
+    const char* whole = "h=8,q=512,k=512,d=64,dtype=bf16";
+    EXPECT_EQ(engine(whole), "flop.dot.bf16");
+    device.has_bf16_tiles = true;
+    EXPECT_EQ(engine(whole), "flop.amx.bf16");
+    EXPECT_EQ(engine("h=8,q=512,k=512,d=128,dtype=bf16,kv=e4m3"), "flop.amx.bf16");
+    EXPECT_EQ(engine("h=8,q=512,k=512,d=80,dtype=bf16"), "flop.dot.bf16");
+    EXPECT_EQ(engine("h=8,q=1,k=512,d=64,dtype=bf16"), "flop.dot.bf16");
+    EXPECT_EQ(engine("h=8,q=512,k=512,d=64,dtype=fp16"), "flop.fma.fp32");
+    EXPECT_EQ(engine("h=8,q=512,k=512,d=64,dtype=bf16,kv=e4m3,scales=token"), "flop.fma.fp32");
 }
 
 #if HWY_ARCH_X86
