@@ -24,7 +24,6 @@ constexpr std::tuple device_members{
     std::pair{"sustained_clock_hz", &Device::sustained_clock_hz},
     std::pair{"simd_bits", &Device::simd_bits},
     std::pair{"has_bf16_dot", &Device::has_bf16_dot},
-    std::pair{"has_bf16_tiles", &Device::has_bf16_tiles},
     std::pair{"memory_bytes", &Device::memory_bytes},
     std::pair{"l1_bytes", &Device::l1_bytes},
     std::pair{"l2_bytes", &Device::l2_bytes},
@@ -41,6 +40,9 @@ constexpr std::tuple rate_members{
     std::pair{"value", &Rate::value}, std::pair{"clock_hz", &Rate::clock_hz},
     std::pair{"per_clock_per_unit", &Rate::per_clock_per_unit}, std::pair{"note", &Rate::note},
     std::pair{"source", &Rate::source}};
+
+// Files that are older than this member, and machines without, do not have it.
+constexpr const char* bf16_tiles_member = "has_bf16_tiles";
 
 // Calls `visit` with the name and the value of each.
 template <class Members, class Struct, class Visit>
@@ -81,6 +83,9 @@ Json device_state_to_json(const Device& device) {
     state["kind"] = kind_words.at(static_cast<std::size_t>(device.kind));
     visit_members(device_members, device,
                   [&](const char* name, const auto& value) { state[name] = value; });
+    if (device.has_bf16_tiles) {
+        state[bf16_tiles_member] = true;
+    }
     Json rates = Json::object();
     for (const auto& [resource, rate] : device.rates) {
         Json& one = rates[resource] = Json::object();
@@ -106,6 +111,7 @@ Device device_state_from_json(const Json& state) {
         device.kind = static_cast<DeviceKind>(found - kind_words.begin());
         visit_members(device_members, device,
                       [&](const char* name, auto& value) { state.at(name).get_to(value); });
+        device.has_bf16_tiles = state.value(bf16_tiles_member, false);
         for (const auto& [resource, one] : state.at("rates").items()) {
             const Json& written = one;
             visit_members(rate_members, device.rates[resource],

@@ -223,7 +223,7 @@ TEST_F(Mistakes, one_line_says_what_was_meant) {
     refused("-v", "'-v' belongs behind a command, as in `raceline predict -v`");
     refused("--color always devices",
             "'--color' belongs behind a command, as in `raceline devices");
-    refused("predict --device h200 --op +relu,n=8x4", "operation '' does not exist");
+    refused("predict --device h200 --op +relu,n=8x4", "the chain '+relu' has an empty step");
     refused("completion tcsh", "there is no completion for 'tcsh'");
     refused("completion", "completion needs a shell");
     refused("help predict bench", "help takes no word 'bench'");

@@ -72,7 +72,7 @@ refuse(op=scale,n=5,a=nan "shape field 'a': 'nan' is not a finite number")
 refuse(op=scale,n=5,n=6 "shape field 'n' is given twice")
 refuse(op=scale,n=0 "n is 0: it must be 1 or more")
 refuse(op=scale,n=5,dtype=e4m3 "dtype is e4m3: scale takes fp32 or bf16")
-refuse(op=scale,n=5,pass=backward "pass 'backward' of scale does not exist. it has: forward")
+refuse(op=scale,n=5,pass=backward "scale has no pass 'backward'. its only pass is forward")
 
 # Wrong: the first tile by one part in a hundred, the second leaves the last element out.
 set(kernel ${WORK}/tree/kernels/scale_simple/scale_simple.cpp)
