@@ -62,7 +62,7 @@ TEST(RowChain, RefusesWhatCannotBe) {
     EXPECT_THAT(refusal("op=rmsnrom,n=4x4"), HasSubstr("did you mean 'rmsnorm'?"));
     EXPECT_THAT(refusal("op=add+rmsnrom,n=4x4"), HasSubstr("did you mean 'rmsnorm'?"));
     EXPECT_THAT(refusal("op=adam+relu,n=4x4"), HasSubstr("'adam' is an operation by itself"));
-    EXPECT_THAT(refusal("op=relu+,n=4x4"), HasSubstr("operation '' does not exist"));
+    EXPECT_THAT(refusal("op=relu+,n=4x4"), HasSubstr("has an empty step"));
     EXPECT_THAT(refusal("op=rows,n=4x4"), HasSubstr("operation 'rows' does not exist"));
     EXPECT_THAT(refusal("op=add+store,n=4x4"), HasSubstr("store writes what stands between"));
     EXPECT_THAT(refusal("op=linear+gemm,m=1,n=1,k=1"), HasSubstr("one matrix product"));
