@@ -327,7 +327,7 @@ class Charts(Sections):
         browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
         said = browser.get("document.getElementById('roofline-said').textContent")
         self.assertNotIn("not known", said)
-        row = next(json.loads(line) for line in stored_text("receipts/cpu/2026-11-23-random-921767378-36f10dd2f060.jsonl.gz").splitlines() if '"kind":"device"' in line)
+        row = next(json.loads(line) for line in stored_text("receipts/cpu/2026-11-30-random-113020261042-b55635090858.jsonl.gz").splitlines() if '"kind":"device"' in line)
         drawn = browser.get("raceline.page.charts['roofline-chart'].spec.data.find(d => d.name === 'roofs').values.map(r => r.rate)")
         for resource in ("byte.dram_read", "flop.fma.fp32"):
             self.assertIn(row["state"]["rates"][resource]["value"], drawn)

@@ -35,7 +35,7 @@ class Comparisons(Sections):
         wanted = {"cudnn": (light[0], "circle"), "fa2": (light[1], "square"), "fa3": (light[2], "triangle-up"), "fa4": (light[3], "triangle-down"),
                   "flashinfer": (light[4], "diamond"), "xqa": (light[5], "cross"), "flashinfer_decode": (light[4], "cross")}
         seen = set()
-        for device, kernel in (("h200", "prefill_sm90"), ("h200", "prefill_sm90_fp8"), ("h200", "prefill_mma"), ("h100-sxm", "decode_sm90")):
+        for device, kernel in (("h200", "prefill_sm90"), ("h200", "prefill_sm90_fp8"), ("h200", "prefill_mma"), ("h200", "decode_sm90")):
             browser.choose("peers-device", device)
             browser.choose("peers-kernel", kernel)
             browser.choose("peers-commit", "")
