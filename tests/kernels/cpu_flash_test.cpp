@@ -224,6 +224,14 @@ TEST(CpuFlash, masks_and_lengths_around_whole_tiles) {
     }
 }
 
+// What a thread packed for an earlier sequence, NaN among it, is no value of a later one's keys.
+TEST(CpuFlash, a_short_sequence_behind_one_with_nan_stays_finite) {
+    const Workload w = parse_shape("h=2,q=40;40;40;40;40;40,k=64;17;64;5;64;29,d=64,dtype=bf16");
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        expect_right(w, 0, 1, seed, Draw::non_finite);
+    }
+}
+
 // A CPU with AMX is given tiles for what fills them, and is told what they take.
 TEST(CpuFlash, CountsTilesOnADeviceThatHasThem) {
     Device device = cpu(2);
