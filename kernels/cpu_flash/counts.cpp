@@ -44,10 +44,7 @@ struct Target {
     Target(const Workload& w, const Device& device) {
         lanes = std::max(4, device.simd_bits / 32);
         vectors = lanes == 16 ? 4 : 2;
-        products = device.has_bf16_dot ? best_products(types_of(w)) : Products::floats;
-        if (products == Products::tiles && !device.has_bf16_tiles) {
-            products = Products::pairs;
-        }
+        products = products_on(types_of(w), device.has_bf16_dot, device.has_bf16_tiles);
         dot = products != Products::floats;
     }
     /// Lanes that are computed for so many rows of a panel.

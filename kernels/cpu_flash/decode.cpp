@@ -326,11 +326,7 @@ bool has_dot() {
 }
 
 Products products_of(const TypesOfCall& call) {
-    const Products best = best_products(call);
-    if (best == Products::floats || !has_dot()) {
-        return Products::floats;
-    }
-    return best == Products::tiles && !may_use_bf16_tiles() ? Products::pairs : best;
+    return products_on(call, has_dot(), may_use_bf16_tiles());
 }
 
 HWY_EXPORT(decode_task);

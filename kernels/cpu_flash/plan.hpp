@@ -119,19 +119,19 @@ struct TypesOfCall {
     std::int64_t headdim, headdim_v;
 };
 
-/// Of a CPU that has all of them. Pairs and tiles are for operands that are exact in bf16: prefill
+/// On a CPU that multiplies pairs, and tiles. Both are for operands that are exact in bf16: prefill
 /// brings K and V into that form, e4m3 too, which has fewer exponent and mantissa bits; decode
-/// takes them as they are stored. They have no room for a scale of a token. Tiles are for whole
-/// ones, 32 columns deep and 16 wide.
-constexpr Products best_products(const TypesOfCall& call) {
+/// takes them as they are stored. They have no room for a scale of a token. Tiles are for head dims
+/// that fill them, 32 columns deep and 16 wide.
+constexpr Products products_on(const TypesOfCall& call, bool has_pairs, bool has_tiles) {
     const bool exact =
         call.dtype == DType::bf16 &&
         (call.kv_dtype == DType::bf16 || (call.kv_dtype == DType::e4m3 && !call.decode));
-    if (!exact || call.token_scales) {
+    if (!has_pairs || !exact || call.token_scales) {
         return Products::floats;
     }
     const bool whole = call.headdim % bf16_tile_depth == 0 && call.headdim_v % bf16_tile_rows == 0;
-    return whole && !call.decode ? Products::tiles : Products::pairs;
+    return has_tiles && whole && !call.decode ? Products::tiles : Products::pairs;
 }
 TypesOfCall types_of(const Workload& workload);
 /// In this process.

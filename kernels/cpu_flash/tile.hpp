@@ -13,10 +13,12 @@ struct Tile {
     std::int32_t keys;  ///< keys of a block: with its scores it has to stay in the private caches
 
     static constexpr std::array<TileField, 2> fields{"rows", "keys"};
+    bool operator==(const Tile&) const = default;
 };
 
 // Rows in multiples of the widest panel (64), keys in multiples of 32, which a tile of bf16 takes
 // at once, and of 12, which all register tiles divide.
+inline constexpr Tile kTileOfAmx{512, 192};  // offered to products of AMX tiles alone
 inline constexpr std::array<Tile, 7> kTiles{{
     {256, 96},
     {128, 96},
@@ -24,7 +26,7 @@ inline constexpr std::array<Tile, 7> kTiles{{
     {256, 192},
     {128, 192},
     {512, 96},
-    {512, 192},
+    kTileOfAmx,
 }};
 static_assert([] {
     for (const Tile& t : kTiles) {

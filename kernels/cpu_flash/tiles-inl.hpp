@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of tiles of bf16 by Intel's AMX (TDPBF16PS, Intel SDM vol. 2): 16 rows by 16 lanes, 32
 // elements deep. Its operands are those of DotEngine, but for V: a tile wants the keys of a column
-// side by side, so that V is transposed as it is packed. Reached only where has_tiles() is true.
+// side by side, so that V is transposed as it is packed. Reached only where products_of() says so.
 #if defined(RACELINE_CPU_FLASH_TILES_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef RACELINE_CPU_FLASH_TILES_INL
 #undef RACELINE_CPU_FLASH_TILES_INL
@@ -30,13 +30,7 @@ struct TileEngine : DotEngine {
 
     /// The shapes of this thread's tiles: all are 16 rows of 64 bytes.
     RACELINE_TILES_TARGET static HWY_NOINLINE void open() {
-        struct alignas(64) Shapes {
-            std::uint8_t palette = 1, start = 0;
-            std::array<std::uint8_t, 14> reserved{};
-            std::array<std::uint16_t, 16> bytes{64, 64, 64, 64, 64, 64, 64, 64};
-            std::array<std::uint8_t, 16> rows{16, 16, 16, 16, 16, 16, 16, 16};
-        };
-        static constexpr Shapes shapes;
+        static constexpr Bf16TileShapes shapes;
         _tile_loadconfig(&shapes);
     }
     /// A thread that keeps tiles has 8 KiB more to save at each switch.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/capability_text.hpp"
 #include "kernels/linear_cublaslt/tile.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
@@ -23,11 +24,6 @@ namespace {
 
 /// Capabilities at which the library of CUDA 13 begins, as its documentation has it.
 constexpr int least_capability = 75, least_of_bf16 = 80;
-
-/// "7.5" of 75.
-std::string capability_text(int capability) {
-    return fmt::format("{}.{}", capability / 10, capability % 10);
-}
 
 std::string supports(const Workload& w, const Tile& /*tile*/, const Device& device) {
     if (const std::string reason = why_not_cuda(device); !reason.empty()) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,7 +23,10 @@ inline Counts one_pass(const Workload& w, std::string step, Work work, std::int6
                        bool past_caches) {
     work["byte.dram_read"] += w.bytes_read() + (past_caches ? 0 : w.bytes_written());
     work["byte.dram_write"] += w.bytes_written();
-    if (w.flops() > 0 && !work.contains("flop.dot.bf16") && !work.contains("flop.amx.bf16")) {
+    const bool says_by_what = std::any_of(work.begin(), work.end(), [](const auto& one) {
+        return std::string_view(one.first).starts_with("flop.");
+    });
+    if (w.flops() > 0 && !says_by_what) {
         work["flop.fma.fp32"] = w.flops();
     }
     Counts c;

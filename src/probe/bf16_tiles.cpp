@@ -17,18 +17,12 @@ namespace raceline::probe {
 // A product takes 16 cycles in which another one cannot begin, and is added to its sum 52 cycles
 // after it began: four sums keep the unit busy (Intel's optimization reference manual, AMX).
 __attribute__((target("amx-tile,amx-bf16,avx512f"))) double bf16_tiles(std::uint64_t rounds) {
-    struct alignas(64) Shape {
-        std::uint8_t palette = 1, start = 0;
-        std::array<std::uint8_t, 14> reserved{};
-        std::array<std::uint16_t, 16> bytes{64, 64, 64, 64, 64, 64};
-        std::array<std::uint8_t, 16> rows{16, 16, 16, 16, 16, 16};
-    };
-    const Shape shape;
+    const Bf16TileShapes shapes;
     // 1 and -1 in turns: the sums stay small.
     alignas(64) std::array<std::uint32_t, 256> operand{};
     operand.fill(0xbf803f80U);
     asm volatile("" : : : "memory");
-    _tile_loadconfig(&shape);
+    _tile_loadconfig(&shapes);
     _tile_loadd(4, operand.data(), 64);
     _tile_loadd(5, operand.data(), 64);
     _tile_zero(0);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "device/capability_text.hpp"
 #include "support/text_table.hpp"
 
 namespace raceline {
@@ -25,7 +26,7 @@ std::string why_not_compiled(const Device& device) {
     constexpr int least_of_compiler = 75;  // of nvcc 13
     constexpr int least_of_wheels = 80;    // of tools/release.sh and the preset `release`
     const int capability = device.compute_capability;
-    const std::string text = fmt::format("{}.{}", capability / 10, capability % 10);
+    const std::string text = capability_text(capability);
     if (device.kind != DeviceKind::cuda || capability <= 0 || capability >= least_of_wheels) {
         return {};
     }

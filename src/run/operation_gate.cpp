@@ -180,7 +180,6 @@ Correctness OperationAnswers::judge(const Precision& precision,
 Correctness OperationAnswers::judge_output(Output& output, const Precision& precision,
                                            std::span<const std::byte> stored) {
     const TensorSpec& tensor = spec(output);
-    draw_others(output);
     require(stored.size() == tensor.bytes(), Status::invalid_argument,
             "output '{}' has {} bytes, not {}", tensor.name, stored.size(), tensor.bytes());
     if (inputs_.draw == Draw::non_finite) {
@@ -188,6 +187,7 @@ Correctness OperationAnswers::judge_output(Output& output, const Precision& prec
         verdict.cases = std::ssize(output.rows);
         return verdict;
     }
+    draw_others(output);
     if (std::string why = find_unwritten(tensor, stored); !why.empty()) {
         return verdict_of_values(std::move(why), std::numeric_limits<double>::quiet_NaN());
     }
@@ -275,7 +275,9 @@ const Reference& OperationAnswers::reference(Output& output, const Precision& pr
     }
     const auto elements = static_cast<double>(std::max<std::size_t>(1, output.exact.size()));
     Reference all = reference_of(errors, elements);
-    if (!output.others.empty()) {  // what is stored is rounded once, and of few no mean is lower
+    // Each element is rounded as it is stored. The mean over many is lower than the largest of
+    // these errors, and that over a few need not be.
+    if (!output.others.empty()) {
         all.high_rms = std::max(all.high_rms, unit_roundoff(precision.output));
     }
     output.references.emplace_back(precision, all);

@@ -2,6 +2,9 @@
 // Intel's Advanced Matrix Extensions (AMX): products of tiles of bf16.
 #pragma once
 
+#include <array>
+#include <cstdint>
+
 namespace raceline {
 
 /// Whether this CPU multiplies tiles of bf16 and the operating system lets this process do it.
@@ -12,5 +15,14 @@ bool may_use_bf16_tiles();
 constexpr int bf16_tile_rows = 16;
 constexpr int bf16_tile_depth = 32;
 constexpr double bf16_tile_flops = 2.0 * bf16_tile_rows * bf16_tile_rows * bf16_tile_depth;
+
+/// What a thread tells the CPU before it uses tiles (_tile_loadconfig): all eight are 16 rows of 64
+/// bytes. Intel SDM vol. 2, "LDTILECFG".
+struct alignas(64) Bf16TileShapes {
+    std::uint8_t palette = 1, start = 0;
+    std::array<std::uint8_t, 14> reserved{};
+    std::array<std::uint16_t, 16> bytes{64, 64, 64, 64, 64, 64, 64, 64};
+    std::array<std::uint8_t, 16> rows{16, 16, 16, 16, 16, 16, 16, 16};
+};
 
 }  // namespace raceline

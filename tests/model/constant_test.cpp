@@ -178,7 +178,6 @@ constexpr std::array definitions{
     Definition{"kernels/decode_sm90/params.hpp", "3", "how often its plan tries"},
     Definition{"kernels/linear_cublaslt/linear_cublaslt.cpp", "75", "a compute capability"},
     Definition{"kernels/linear_cublaslt/linear_cublaslt.cpp", "80", "a compute capability"},
-    Definition{"kernels/linear_cublaslt/linear_cublaslt.cpp", "10", "7.5 is written as 75"},
     Definition{"src/model/costs.cpp", "1e-6", "a ratio of sums may fall short of 1 by rounding"},
     Definition{"src/model/costs.hpp", "24", "how many resources a launch may have"},
     Definition{"src/model/error_band.cpp", "20e-6", "the border of two regimes"},
