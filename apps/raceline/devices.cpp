@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "device/catalog.hpp"
+#include "device/device_state.hpp"
 #include "options.hpp"
 #include "receipt/named_file.hpp"
 #include "report/device_table.hpp"
@@ -13,21 +14,9 @@ namespace raceline::cli {
 namespace {
 
 Json device_content(const Device& d) {
-    Json rates = Json::object();
-    for (const auto& [resource, rate] : d.rates) {
-        rates[resource] = Json{{"value", rate.value}, {"source", rate.source}};
-    }
-    return Json{{"suite", ""},
-                {"device", {{"id", d.id}, {"name", d.name}, {"driver", d.driver}}},
-                {"live", d.live},
-                {"year", d.year},
-                {"units", d.units},
-                {"clock_hz", d.clock_hz},
-                {"memory_bytes", d.memory_bytes},
-                {"l2_bytes", d.l2_bytes},
-                {"llc_bytes", d.llc_bytes},
-                {"rates_id", d.rates_id},
-                {"rates", rates}};
+    Json content{{"suite", ""}, {"device", {{"id", d.id}, {"name", d.name}, {"driver", d.driver}}}};
+    content.update(listed_members(d));
+    return content;
 }
 
 std::vector<Device> listed(const Options& options) {

@@ -95,15 +95,14 @@ constexpr Constant store_slots =
            "one 512-bit store a cycle: AMD's optimization guide for family 1Ah, Intel's for server "
            "cores since Skylake");
 
-/// `keys` keys against one panel, in blocks of `block` keys, as step_panel runs them.
+/// `keys` keys against one panel, in blocks of `block` keys, as step_panel runs them: whole tiles
+/// of keys where the products take these.
 Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, std::int64_t keys,
                    std::int64_t block, bool masked) {
     Amounts a;
     const double scores = static_cast<double>(keys * width);
     const std::int64_t d = target.dot ? (w.headdim + 1) / 2 * 2 : w.headdim;
-    const std::int64_t at_once = target.products == Products::tiles ? bf16_tile_depth
-                                 : target.dot                       ? 2
-                                                                    : 1;
+    const std::int64_t at_once = target.dot ? 2 : 1;
     const double padded = static_cast<double>((keys + at_once - 1) / at_once * at_once * width);
     a.products =
         2 * scores * static_cast<double>(d) + 2 * padded * static_cast<double>(w.headdim_v);
@@ -150,8 +149,12 @@ Amounts prefill_work(const Workload& w, const TaskProblem& p, const Target& targ
         const KeySpan first = span(row);
         const KeySpan last = span(row + rows - 1);
         const std::int64_t width = target.width(rows);
-        const std::int64_t low = first.first;
-        const std::int64_t high = std::max(low, last.last);
+        std::int64_t low = first.first;
+        std::int64_t high = std::max(low, last.last);
+        if (target.products == Products::tiles && low < high) {
+            low -= (low - work_tile.key0) % bf16_tile_depth;
+            high = low + (high - low + bf16_tile_depth - 1) / bf16_tile_depth * bf16_tile_depth;
+        }
         // Blocks inside [last.first, first.last), which every row sees, need no mask. Blocks are
         // counted from the work tile's first key; those at the ends stop at low and high.
         const auto down = [&](std::int64_t key) {
@@ -171,6 +174,10 @@ Amounts prefill_work(const Workload& w, const TaskProblem& p, const Target& targ
     sum.simd += (counted(2, "read and written") +
                  (w.has_token_scales() ? counted(1, "times its scale") : 0)) *
                 static_cast<double>((work_tile.key1 - work_tile.key0) * (w.headdim + w.headdim_v));
+    if (target.products == Products::tiles) {
+        sum.simd += counted(1.5, "pairs of values into rows of keys, three for two elements") *
+                    static_cast<double>((work_tile.key1 - work_tile.key0) * w.headdim_v);
+    }
     return sum;
 }
 
@@ -201,6 +208,12 @@ Amounts decode_work(const Workload& w, const Target& target, const WorkTile& wor
         // Two keys' rows of V are interleaved, a shuffle a stored vector; P is rounded and stored.
         a.simd += keys * whole(w.headdim_v) / 2 +
                   counted(10, "a probability rounded and stored") * keys * rows;
+        if (w.kv_dtype == DType::e4m3) {
+            a.simd += counted(2.25,
+                              "of 64 bytes: two look-ups of three operations, a sign, two "
+                              "shuffles") *
+                      keys * (whole(w.headdim) + whole(w.headdim_v));
+        }
     } else if (w.kv_dtype != DType::fp32) {
         // e4m3 is stored widened where more rows read it than share a load; others are widened at
         // each load, counted once.

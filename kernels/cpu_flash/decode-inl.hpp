@@ -49,13 +49,13 @@ HWY_INLINE void keep([[maybe_unused]] Vec& v) {
 
 /// Puts whole units of `row` into the order of registers (`order(i)` is the element at place i), or
 /// back.
-template <class Order>
+template <std::size_t unit = kUnit, class Order>
 void reorder(float* row, std::size_t count, bool back, const Order& order) {
-    float unit[kUnit];
-    for (std::size_t c = 0; c < count; c += kUnit) {
-        std::copy_n(row + c, kUnit, unit);
-        for (std::size_t i = 0; i < kUnit; ++i) {
-            (back ? row[c + order(i)] : row[c + i]) = back ? unit[i] : unit[order(i)];
+    float before[unit];
+    for (std::size_t c = 0; c < count; c += unit) {
+        std::copy_n(row + c, unit, before);
+        for (std::size_t i = 0; i < unit; ++i) {
+            (back ? row[c + order(i)] : row[c + i]) = back ? before[i] : before[order(i)];
         }
     }
 }
@@ -156,6 +156,20 @@ struct Widened {
         }
     }
 
+    /// The same for rows of Q that share it. What is streamed comes from memory, and what comes
+    /// next is asked for.
+    template <int rows, bool rest, bool streamed>
+    static RACELINE_SIMD_INLINE void load_shared(const std::byte* row, std::size_t c,
+                                                 std::size_t columns, Vec& a, Vec& b) {
+        load_at<rest>(row, c, columns, a, b);
+        if constexpr (streamed) {
+            ask_ahead(row + c * bytes);
+        } else {
+            keep<rows>(a);
+            keep<rows>(b);
+        }
+    }
+
     template <int rows, bool streamed, bool rest>
     static HWY_INLINE void dot_unit(const StepRows& k, std::size_t c, std::size_t columns,
                                     RowBlock q, Vec (&sum)[rows][kStreams]) {
@@ -164,13 +178,7 @@ struct Widened {
         for (int i = 0; i < kStreams; ++i) {
             Vec a;
             Vec b;
-            load_at<rest>(k[i], c, columns, a, b);
-            if constexpr (streamed) {
-                ask_ahead(k[i] + c * bytes);
-            } else {
-                keep<rows>(a);
-                keep<rows>(b);
-            }
+            load_shared<rows, rest, streamed>(k[i], c, columns, a, b);
             RACELINE_UNROLL
             for (int r = 0; r < rows; ++r) {
                 sum[r][i] = hn::MulAdd(a, hn::Load(d, q.row(r) + c), sum[r][i]);
@@ -245,13 +253,7 @@ struct Widened {
         for (int i = 0; i < kStreams; ++i) {
             Vec a;
             Vec b;
-            load_at<rest>(v[i], c, columns, a, b);
-            if constexpr (streamed) {
-                ask_ahead(v[i] + c * bytes);
-            } else {
-                keep<rows>(a);
-                keep<rows>(b);
-            }
+            load_shared<rows, rest, streamed>(v[i], c, columns, a, b);
             RACELINE_UNROLL
             for (int r = 0; r < rows; ++r) {
                 sum[r][0] = hn::MulAdd(weight[r][i], a, sum[r][0]);

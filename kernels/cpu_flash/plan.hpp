@@ -119,14 +119,12 @@ struct TypesOfCall {
     std::int64_t headdim, headdim_v;
 };
 
-/// On a CPU that multiplies pairs, and tiles. Both are for operands that are exact in bf16: prefill
-/// brings K and V into that form, e4m3 too, which has fewer exponent and mantissa bits; decode
-/// takes them as they are stored. They have no room for a scale of a token. Tiles are for head dims
+/// On a CPU that multiplies pairs, and tiles. Both are for operands that are exact in bf16, as those
+/// of e4m3 are, which has fewer exponent and mantissa bits. They have no room for a scale of a token. Tiles are for head dims
 /// that fill them, 32 columns deep and 16 wide.
 constexpr Products products_on(const TypesOfCall& call, bool has_pairs, bool has_tiles) {
-    const bool exact =
-        call.dtype == DType::bf16 &&
-        (call.kv_dtype == DType::bf16 || (call.kv_dtype == DType::e4m3 && !call.decode));
+    const bool exact = call.dtype == DType::bf16 &&
+                       (call.kv_dtype == DType::bf16 || call.kv_dtype == DType::e4m3);
     if (!has_pairs || !exact || call.token_scales) {
         return Products::floats;
     }

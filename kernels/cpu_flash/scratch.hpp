@@ -28,7 +28,8 @@ constexpr std::int64_t spread_row(std::int64_t floats) {
     return ((floats + 15) / 16 | 1) * 16;
 }
 
-/// All sizes hold for both forms of products: 32-bit floats, or pairs of bf16 in 32 bits.
+/// All sizes hold for every form of products: 32-bit floats, or pairs of bf16 in 32 bits, whose
+/// values stand transposed where tiles are multiplied (tile.hpp has keys enough for that).
 struct PrefillScratch {
     std::int64_t q, o, s, k, v, peak, sum, first, last, total;
     std::int64_t k_row, v_row;
@@ -93,8 +94,9 @@ struct DecodeScratch {
     explicit DecodeScratch(const TaskProblem& p) {
         const std::int64_t heads = std::max<std::int64_t>(1, p.heads_kv);
         const std::int64_t rows = std::max<std::int64_t>(1, p.lengths.longest_q * p.group());
-        q_row = (p.headdim + 31) / 32 * 32;
-        out_row = (p.headdim_v + 31) / 32 * 32;
+        // Whole units of every engine: 64 bytes of the narrowest type are 64 columns.
+        q_row = (p.headdim + 63) / 64 * 64;
+        out_row = (p.headdim_v + 63) / 64 * 64;
         out = q + rows * q_row;
         peak = out + rows * out_row;
         sum = peak + whole_lines(rows);

@@ -16,8 +16,8 @@ struct Tile {
     bool operator==(const Tile&) const = default;
 };
 
-// Rows in multiples of the widest panel (64), keys in multiples of 32, which a tile of bf16 takes
-// at once, and of 12, which all register tiles divide.
+// Rows in multiples of the widest panel (64); keys in multiples of 32, which a tile of bf16 takes
+// at once, and of 12, the height of most register tiles.
 inline constexpr Tile kTileOfAmx{512, 192};  // offered to products of AMX tiles alone
 inline constexpr std::array<Tile, 7> kTiles{{
     {256, 96},
@@ -28,9 +28,10 @@ inline constexpr std::array<Tile, 7> kTiles{{
     {512, 96},
     kTileOfAmx,
 }};
+// 64 keys or more, or a block's values would not fit where they stand transposed (scratch.hpp).
 static_assert([] {
     for (const Tile& t : kTiles) {
-        if (t.rows % 64 != 0 || t.keys % 12 != 0 || t.keys % 32 != 0) {
+        if (t.rows % 64 != 0 || t.keys % 12 != 0 || t.keys % 32 != 0 || t.keys < 64) {
             return false;
         }
     }

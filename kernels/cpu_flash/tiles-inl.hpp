@@ -130,13 +130,10 @@ struct TileEngine : DotEngine {
         asm volatile("" : : : "memory");
     }
 
-    /// Rows of zeros follow the last key, up to a whole tile.
+    /// What follows the last key, up to a whole tile, may be anything: its scores are masked.
     static void pack_keys(const CacheRows& k, std::int64_t key0, std::int64_t count,
                           std::size_t columns, float* to, std::int64_t stride) {
         DotEngine::pack_keys(k, key0, count, columns, to, stride);
-        for (std::int64_t j = count; j % keys_at_once != 0; ++j) {
-            std::memset(to + j * stride, 0, columns * 2);
-        }
     }
 
     /// (columns, keys): a column's keys stand in pairs, zeros behind the last.

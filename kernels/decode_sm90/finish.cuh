@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpu/ptx/approx_ftz_f32.cuh"
+#include "gpu/tile/sink.cuh"
 #include "kernels/decode_sm90/query.cuh"
 
 namespace raceline::kernels::decode_sm90 {
@@ -30,8 +31,7 @@ __device__ __forceinline__ RowAddress address_of(const AttentionArgs& a, const S
                 row.head * a.lse_head_stride};
 }
 
-/// LSE and the factor that turns a row's sum of values into its output. A sink adds to the
-/// denominator alone; a row without keys has its sink's logit as LSE, or -inf without a sink.
+/// LSE and the factor that turns a row's sum of values into its output.
 struct RowEnd {
     float factor, lse;
 };
@@ -43,11 +43,7 @@ __device__ __forceinline__ RowEnd end_of(const AttentionArgs& a, RowSum row, int
     }
     float shift = 0;
     if (a.sinks != nullptr) {
-        const float sink = a.sinks[head] * log2_e;
-        const float highest = fmaxf(row.base, sink);
-        shift = row.base - highest;
-        row.sum = row.sum * exp2f(shift) + exp2f(sink - highest);
-        row.base = highest;
+        shift = gpu::add_sink(a.sinks[head] * log2_e, row.base, row.sum);
     }
     return {exp2f(shift) * v_scale * ptx::rcp_approx_ftz_f32(row.sum),
             a.lse != nullptr ? (row.base + log2f(row.sum)) * ln_2 : 0.0F};

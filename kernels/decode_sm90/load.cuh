@@ -58,7 +58,7 @@ __device__ __forceinline__ void copy_16(std::uint32_t to, const char* from, int 
     }
 }
 
-/// Where a lane finds its pieces of a unit's scales.
+/// Where a lane finds its chunks of a unit's scales.
 template <bool token_scales>
 struct LaneScales {};
 template <>
@@ -165,7 +165,7 @@ struct Loader : LaneScales<tile.token_scales != 0> {
         }
     }
 
-    /// One piece, by hand: elements of any alignment, those from `columns` on zero.
+    /// One chunk, by hand: elements of any alignment, those from `columns` on zero.
     __device__ void copy_elements(std::uint32_t to, const char* from, int columns) const {
         std::uint32_t words[4] = {0, 0, 0, 0};
 #pragma unroll 1
@@ -217,7 +217,7 @@ struct Loader : LaneScales<tile.token_scales != 0> {
         }
         return runs;
     }
-    /// Block `at`, all of whose keys are seen: one copy a piece and nothing else. Columns that the
+    /// Block `at`, all of whose keys are seen: one copy a chunk and nothing else. Columns that the
     /// tensor does not have become zeros. Where heads are read side by side a warp copies each
     /// `warps`th key of all of them, into the rings of the warps that work on these heads.
     __device__ __forceinline__ void copy_plain(const TensorArg& t, const Source& from,
@@ -237,37 +237,37 @@ struct Loader : LaneScales<tile.token_scales != 0> {
         if constexpr (side_by_side) {
             to += (head_or_row - warp) * ring_of_warp;  // it was this warp's
         }
-        const char* piece = runs.start(from, 0) + lanes_own;
+        const char* source = runs.start(from, 0) + lanes_own;
 #pragma unroll
         for (int r = 0; r < tile.keys; r += rows) {
             if (r > 0 && r % run_keys == 0 && from.pages != nullptr) {
-                piece = runs.start(from, r / run_keys) + lanes_own;
+                source = runs.start(from, r / run_keys) + lanes_own;
             }
 #pragma unroll
             for (int head = 0; head < tile.heads(); head += heads_at_once) {
                 copy_16<tile>(to + head * ring_of_warp + swizzled<tile>(first_row + r, chunk),
-                              piece + head * t.head_stride * element, bytes);
+                              source + head * t.head_stride * element, bytes);
             }
-            piece += rows * from.row_bytes;
+            source += rows * from.row_bytes;
         }
     }
-    /// Scales of such a block, where those of four keys are one piece: of its keys by the first
+    /// Scales of such a block, where those of four keys are one chunk: of its keys by the first
     /// lanes, of its values by the next.
-    static constexpr int scale_pieces = tile.keys / 4;
+    static constexpr int scale_chunks = tile.keys / 4;
     __device__ __forceinline__ Source source_of_scales() const {
-        const bool values = threadIdx.x % 32 >= scale_pieces;
+        const bool values = threadIdx.x % 32 >= scale_chunks;
         const ScaleArg &of_k = p.k_token_scale, &of_v = p.v_token_scale;
         return source(ScaleArg{values ? of_v.data : of_k.data,
                                values ? of_v.batch_stride : of_k.batch_stride,
                                values ? of_v.seq_stride : of_k.seq_stride,
                                values ? of_v.head_stride : of_k.head_stride});
     }
-    /// A lane's piece; null where there are none, or where scales are copied one by one.
+    /// A lane's chunk; null where there are none, or where scales are copied one by one.
     __device__ __forceinline__ const char* scales_of_lane() const {
         if constexpr (tile.token_scales != 0) {
             const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
             return p.scales_in_chunks
-                       ? row(this->scale_source, at * tile.keys + 4 * (lane % scale_pieces))
+                       ? row(this->scale_source, at * tile.keys + 4 * (lane % scale_chunks))
                        : nullptr;
         } else {
             return nullptr;
@@ -284,14 +284,14 @@ struct Loader : LaneScales<tile.token_scales != 0> {
         for (int run = 0; run < tile.keys; run += run_keys) {
             const std::int32_t begin = at * tile.keys + run;
             const bool any = begin < last && begin + run_keys > first;
-            const char* piece = any ? row(from, begin) + lanes_own : from.base;
+            const char* source = any ? row(from, begin) + lanes_own : from.base;
 #pragma unroll
             for (int r = 0; r < run_keys; r += rows_at_once) {
                 const std::int32_t key = begin + first_row + r;
                 const bool seen = exists && key >= first && key < last;
                 copy_16<tile>(to + run * tile.row_bytes() + swizzled<tile>(first_row + r, chunk),
-                              seen ? piece : from.base, seen ? 16 : 0);
-                piece += step;
+                              seen ? source : from.base, seen ? 16 : 0);
+                source += step;
             }
         }
     }
@@ -400,7 +400,7 @@ struct Loader : LaneScales<tile.token_scales != 0> {
                 copy_plain(p.args.v, v, runs, to + tile.block_bytes(), p.args.headdim_v);
                 if (its_scales != nullptr) {
                     has_scales = true;
-                    if (lane < 2 * scale_pieces) {
+                    if (lane < 2 * scale_chunks) {
                         ptx::cp_async_cg_16(scales_to + 16 * lane, its_scales, 16);
                     }
                 }

@@ -165,8 +165,8 @@ struct Params {
     std::int32_t ctas;           ///< at most; fewer where parts would be short
     std::int32_t page_shift;     ///< log2 of page_size, or -1 if it is no power of two
     bool uniform;                ///< all sequences have the longest lengths
-    bool plain;                  ///< a block of keys is one run of rows in aligned pieces
-    bool by_hand;                ///< K or V cannot be read in aligned pieces of 16 bytes
+    bool plain;                  ///< a block of keys is one run of rows in aligned chunks
+    bool by_hand;                ///< K or V cannot be read in aligned chunks of 16 bytes
     bool paired_q, chunked_out;  ///< Q in words of 4 bytes, outputs by four
     float scale_log2;            ///< softmax scale, or the cap of a softcap, × log2 e
     float cap_inner;             ///< scale / cap, or 0 without a softcap
@@ -174,7 +174,7 @@ struct Params {
     float* partial_sums;  ///< (ctas, 2, heads, tile_rows, 2): base, sum
     std::uint64_t* arrivals;  ///< (ctas): CTAs that have left their part (last_arriver.cuh)
     ScaleArg k_token_scale, v_token_scale;  ///< null data: none (attention_call.hpp)
-    bool scales_in_chunks;  ///< those of four keys of a block stand in an aligned piece of 16 bytes
+    bool scales_in_chunks;  ///< those of four keys of a block stand in an aligned chunk of 16 bytes
 };
 
 /// The same of a call with a tree: a word a query token (attention_call.hpp).

@@ -11,8 +11,8 @@ namespace raceline::kernels::decode_sm90 {
 
 /// Rows of a unit, at most: (query token, head of the group) pairs of one KV head, token by token.
 inline constexpr int tile_rows = 16;
-/// Keys that must lie in one page for copies of whole blocks. Pages of other sizes are copied piece
-/// by piece.
+/// Keys that must lie in one page for copies of whole blocks. Pages of other sizes are copied chunk
+/// by chunk.
 inline constexpr int run_keys = 16;
 
 /// Every warp of a CTA copies and multiplies blocks of keys of its own; those of one KV head meet
@@ -83,7 +83,7 @@ constexpr bool valid_together(const Tile& t) {
 constexpr bool valid(const Tile& t) {
     return t.headdim % 64 == 0 && t.headdim <= 256 && t.keys % run_keys == 0 && t.stages >= 2 &&
            t.chunks() >= 4 && t.chunks() <= 32 &&
-           (t.token_scales == 0 || (t.eight_bits != 0 && t.keys <= 64)) &&  // a lane a piece
+           (t.token_scales == 0 || (t.eight_bits != 0 && t.keys <= 64)) &&  // a lane a chunk
            (t.together == 0 || valid_together(t)) &&
            t.residents * (t.shared_bytes() + shared_of_system) <= shared_of_sm;
 }

@@ -7,6 +7,7 @@
 #include "kernels/linear_onednn/tile.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
+#include "model/simd_functions.hpp"
 #include "registry/operation_kernel.hpp"
 #include "workload/operation.hpp"
 
@@ -62,20 +63,15 @@ std::string supports(const Workload& w, const Tile& /*tile*/, const Device& devi
     return device.live ? why_not_loaded() : "";
 }
 
-constexpr Constant division_slots =
-    assumed("linear_onednn.division_slots", 10,
-            "a vector of floats is divided in about five cycles on server cores of the last years, "
-            "in which two plain operations could start");
-constexpr std::string_view as_in_rows = "the library's code is taken to be as long as rows_cpu's";
-
-/// Plain lane operations of a step behind the product on one element, as rows_cpu.cpp counts them.
+/// Plain lane operations of a step behind the product on one element. The library's code is taken
+/// to be as long as rows_cpu's.
 double slots_of(RowStep step, DType dtype) {
     switch (step) {
-        case RowStep::gelu:
+        case RowStep::gelu: return gelu_slots();
         case RowStep::silu:
-        case RowStep::sigmoid: return counted(22, as_in_rows) + division_slots;
-        case RowStep::tanh: return counted(17, as_in_rows) + division_slots;
-        case RowStep::exp: return counted(19, as_in_rows);
+        case RowStep::sigmoid: return sigmoid_slots();
+        case RowStep::tanh: return tanh_slots();
+        case RowStep::exp: return exp_slots();
         case RowStep::square: return 1;
         default: return 1 + (dtype == DType::fp32 ? 0 : counted(1, "operand widened, shifted"));
     }

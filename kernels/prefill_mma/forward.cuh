@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpu/tile/base_two.cuh"
+#include "gpu/tile/sink.cuh"
 #include "kernels/prefill_mma/compute.cuh"
 #include "kernels/prefill_mma/params.hpp"
 
@@ -27,8 +28,7 @@ __device__ __forceinline__ void store_chunk(std::uint16_t* to, const std::uint32
     }
 }
 
-/// The factor that turns the row's accumulators into its output, and its LSE. A sink adds to the
-/// denominator alone; a row without keys has its sink's logit as LSE, or -inf without a sink.
+/// The factor that turns the row's accumulators into its output, and its LSE.
 struct RowEnd {
     float factor, lse;
 };
@@ -38,11 +38,7 @@ __device__ __forceinline__ RowEnd end_row(const float* sinks, int head, float ba
     }
     float shrink = 1;
     if (sinks != nullptr) {
-        const float sink = sinks[head] * log2_e;
-        const float both = fmaxf(base, sink);
-        shrink = exp2f(base - both);
-        sum = sum * shrink + exp2f(sink - both);
-        base = both;
+        shrink = exp2f(gpu::add_sink(sinks[head] * log2_e, base, sum));
     }
     return {shrink / sum, (base + log2f(sum)) * ln_2};
 }

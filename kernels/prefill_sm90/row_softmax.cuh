@@ -9,6 +9,7 @@
 
 #include "gpu/ptx/approx_ftz_f32.cuh"
 #include "gpu/tile/base_two.cuh"
+#include "gpu/tile/sink.cuh"
 #include "kernels/prefill_sm90/fragment.hpp"
 #include "workload/attention_args.hpp"
 #include "workload/band.hpp"
@@ -171,10 +172,7 @@ struct RowEnds {
             const float sink = a.sinks[head] * log2_e;
 #pragma unroll
             for (int i = 0; i < 2; ++i) {
-                const float both = fmaxf(base[i], sink);
-                shrink[i] = exp2f(base[i] - both);
-                sum[i] = sum[i] * shrink[i] + exp2f(sink - both);
-                base[i] = both;
+                shrink[i] = exp2f(gpu::add_sink(sink, base[i], sum[i]));
             }
         }
 #pragma unroll

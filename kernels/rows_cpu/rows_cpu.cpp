@@ -6,6 +6,7 @@
 #include "kernels/rows_cpu/layout.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
+#include "model/simd_functions.hpp"
 #include "registry/operation_kernel.hpp"
 #include "workload/operation.hpp"
 
@@ -23,12 +24,6 @@ RowProgram program_of(const Workload& w) {
 Layout layout_of(const Workload& w) {
     return rows_cpu::layout_of(program_of(w), w.extent(grid_rows), w.extent(grid_width));
 }
-
-/// A division of a vector of floats keeps its unit busy for so many cycles, in which two plain
-/// operations could start.
-constexpr Constant division_slots =
-    assumed("rows_cpu.division_slots", 10,
-            "a vector of floats is divided in about five cycles on server cores of the last years");
 
 // What is counted are plain lane operations of floats, of which the probe of `op.simd` starts as
 // many as there is room for. Shifts, masks and sums of integers have twice as many places to run
@@ -59,12 +54,11 @@ double slots_of_put(DType type, bool in_order) {
 double slots_of(RowOp op, double load, double put) {
     switch (op) {
         case RowOp::relu: return counted(1.5, "compared, masked");
-        case RowOp::gelu: return counted(22, "gelu with tanh") + division_slots;
+        case RowOp::gelu: return gelu_slots();
         case RowOp::silu:
-        case RowOp::sigmoid: return counted(22, "exp, sum, quotient") + division_slots;
-        case RowOp::tanh: return counted(17, "tanh in elements-inl.hpp") + division_slots;
-        case RowOp::exp:
-            return counted(19, "exp in elements-inl.hpp, of which eight are of integers");
+        case RowOp::sigmoid: return sigmoid_slots();
+        case RowOp::tanh: return tanh_slots();
+        case RowOp::exp: return exp_slots();
         case RowOp::add_matrix:
         case RowOp::sub_matrix:
         case RowOp::mul_matrix:

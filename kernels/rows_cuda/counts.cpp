@@ -167,7 +167,7 @@ KeptLayout kept_layout_of(const RowProgram& program, const Workload& w, const De
 
 Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout,
            const Device& device) {
-    const bool together = layout.pieces > 1 && has_reductions(program);
+    const bool together = layout.segments > 1 && has_reductions(program);
     if (is_compiled(program, w) && !together) {
         return Way::compiled;
     }
@@ -190,7 +190,7 @@ int residents_on(Way way, const RowProgram& program, const Workload& w, const Ti
                               is_whole(program, w) ? Access::whole : Access::shifted);
 }
 
-/// Chunks of a thread that its warp goes over, of a row or piece of so many: in the mean.
+/// Chunks of a thread that its warp goes over, of a row or segment of so many: in the mean.
 double chunks_gone_over(const Tile& tile, std::int64_t chunks_of_row) {
     if (!skips_chunks(tile.chunks)) {
         return tile.chunks;
@@ -211,7 +211,7 @@ Amounts amounts_held(const RowProgram& program, const Workload& w, const Tile& t
     const bool whole = is_whole(program, w);
     const std::int64_t per_chunk = 16 / element_bytes(w);
     const std::int64_t positions =
-        most_positions(layout.width, element_bytes(w), whole) / layout.pieces;
+        most_positions(layout.width, element_bytes(w), whole) / layout.segments;
     const double chunks = chunks_gone_over(tile, (positions + per_chunk - 1) / per_chunk);
     Amounts each = amounts_of(program.steps(),
                               Reading{chunks * static_cast<double>(per_chunk), chunks,
@@ -366,7 +366,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const RowProgram program = program_of(w);
     const RowLayout layout =
         layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
-    const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
+    const double passes = layout.segments > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
     const Way way = way_of(program, w, layout, device);
     if (way == Way::kept) {
         return counts_kept(program, w, kept_layout_of(program, w, device), device);
@@ -376,7 +376,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const int residents = residents_on(way, program, w, tile);
     const Amounts each = amounts_on(way, program, w, tile, layout);
     const auto rows = static_cast<double>(layout.rows);
-    const double turns = static_cast<double>(layout.pieces) * passes;
+    const double turns = static_cast<double>(layout.segments) * passes;
     const double threads = rows * turns * tile.lanes;
     const double read = w.bytes_read();
     const double written = w.bytes_written();
@@ -387,7 +387,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.work["byte.l2"] = read * passes + written;
     c.ctas =
         stays ? ctas_reading(layout, tile, std::max(1, device.units)) : held_ctas_of(layout, tile);
-    if (compiled && deals_out_pieces(program) && has_rope(program)) {
+    if (compiled && deals_out_segments(program) && has_rope(program)) {
         // Angles come once for each row that a CTA has a part of.
         const double angles = static_cast<double>(w.extent("d")) * sizeof(float);
         c.work["byte.l2"] += std::max(0.0, static_cast<double>(c.ctas) - rows) * angles;
@@ -414,18 +414,18 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.smem_bytes =
         static_cast<std::int64_t>(sizeof(float)) *
         (64 + (stays ? static_cast<std::int64_t>(tile.threads / 32 * 2 * longest_row_chain) : 0));
-    // Code of rows that are held asks for all operands at once. Other code asks for the next piece
-    // while it goes over one, or for one matrix after the other.
+    // Code of rows that are held asks for all operands at once. Other code asks for the next
+    // segment while it goes over one, or for one matrix after the other.
     c.bytes_in_flight = compiled || way == Way::held ? read / static_cast<double>(c.ctas)
                                                      : 16.0 * tile.threads * tile.chunks;
     c.balanced_order = true;
     const double together = tile.threads / tile.lanes;
-    const double pieces = stays ? 1 : static_cast<double>(layout.pieces);
-    const double of_cta = std::ceil(rows * pieces / together / static_cast<double>(c.ctas));
-    const double turns_of_cta = of_cta * turns / pieces;
+    const double segments = stays ? 1 : static_cast<double>(layout.segments);
+    const double of_cta = std::ceil(rows * segments / together / static_cast<double>(c.ctas));
+    const double turns_of_cta = of_cta * turns / segments;
     const Work of_turn = c.work * (together / rows / turns);
     if (stays) {
-        c.steps.push_back({"first piece", 1, {}, "latency.dram"});
+        c.steps.push_back({"first segment", 1, {}, "latency.dram"});
     }
     c.steps.push_back({"row", turns_of_cta, of_turn, stays ? "" : "latency.dram"});
     c.steps.back().clocks = stays ? each.slots * dependent_clocks : 0;

@@ -16,7 +16,7 @@ template <int tensor_count>
 struct HeldParams {
     std::int64_t rows, width;
     std::int64_t elements;  ///< of the matrix
-    std::int32_t pieces;    ///< of a row, where these are dealt out
+    std::int32_t segments;  ///< of a row, where these are dealt out
     std::int32_t head;      ///< columns that rope turns together
     float eps;
     char* tensors[tensor_count];
@@ -39,15 +39,15 @@ struct HeldRows {
     static constexpr int vectors = steps_before(program, program.size, takes_vector);
     static constexpr bool vectors_ahead = holds_vectors(tile);
     static constexpr bool flat = !knows_rows(program);
-    static constexpr bool in_pieces = deals_out_pieces(program);
+    static constexpr bool in_segments = deals_out_segments(program);
     static constexpr bool angles_ahead = has_angles_ahead(program, chunks);
 
     const ParamsOf<chain>& p;
     float* partial;  ///< two rows of 32 floats in shared memory
     int lane;
     std::int64_t row;
-    std::int64_t first;       ///< element of the row that this piece begins with
-    std::int32_t in_row = 0;  ///< elements of this piece
+    std::int64_t first;       ///< element of the row that this segment begins with
+    std::int32_t in_row = 0;  ///< elements of this segment
     int turn = 0;
     uint4 raw[matrices][chunks];
     uint4 of_all[vectors_ahead && vectors > 0 ? vectors : 1]
@@ -65,16 +65,16 @@ struct HeldRows {
         if constexpr (flat) {
             const std::int64_t behind = p.elements - row * p.width;
             return static_cast<std::int32_t>(behind < p.width ? behind : p.width);
-        } else if constexpr (in_pieces) {
+        } else if constexpr (in_segments) {
             constexpr std::int64_t held = static_cast<std::int64_t>(lanes) * chunks * per_chunk;
             return static_cast<std::int32_t>(p.width - first < held ? p.width - first : held);
         }
         return static_cast<std::int32_t>(p.width);
     }
-    /// Where the piece stands in a tensor that has a row of its own for each (`by_row`), or one.
+    /// Where the segment stands in a tensor that has a row of its own for each (`by_row`), or one.
     __device__ __forceinline__ char* at(int tensor, bool by_row) const {
         return p.tensors[tensor] +
-               ((by_row ? row * p.width : 0) + (in_pieces ? first : 0)) * gpu::width_of<type>;
+               ((by_row ? row * p.width : 0) + (in_segments ? first : 0)) * gpu::width_of<type>;
     }
     __device__ __forceinline__ int number(int chunk) const { return chunk * lanes + lane; }
     __device__ __forceinline__ bool is_there(int chunk) const {
@@ -145,19 +145,14 @@ struct HeldRows {
         }
     }
 
-    /// Of the chunks of the row alone, each by itself first: sums that do not wait for each other.
+    /// Of the chunks of the row alone.
     template <RowOp op>
     __device__ __forceinline__ float over_mine() const {
         float result = start_of(op);
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
             if (is_there(c)) {
-                float of_chunk = start_of(op);
-#pragma unroll
-                for (int e = 0; e < per_chunk; ++e) {
-                    of_chunk = reduced<op>(of_chunk, x[c][e]);
-                }
-                result = op == RowOp::reduce_max ? Largest()(result, of_chunk) : result + of_chunk;
+                result = with_chunk<op>(result, x[c]);
             }
         }
         return result;
@@ -222,12 +217,7 @@ struct HeldRows {
             constexpr RowInstruction its = program.list[i];
             if constexpr (is_reduction(its.op)) {
                 const float mine = over_mine<its.op>();
-                float all = 0;
-                if constexpr (its.op == RowOp::reduce_max) {
-                    all = over_row<lanes>(mine, Largest(), partial, turn++);
-                } else {
-                    all = over_row<lanes>(mine, Sum(), partial, turn++);
-                }
+                const float all = over_row<lanes>(mine, Combination<its.op>(), partial, turn++);
                 statistic = finished(its.finish, all, static_cast<float>(p.width), p.eps);
                 if constexpr (is_recomputed(program, type, i)) {
                     constexpr int its_own = reductions_before(program, i);
@@ -275,10 +265,11 @@ __global__ void __launch_bounds__(tile_list[index].threads,
     __shared__ float partial[64];
     std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * together + threadIdx.x / tile.lanes;
     std::int64_t first = 0;
-    if constexpr (deals_out_pieces(compiled_programs[chain])) {
-        const auto piece = static_cast<unsigned>(row), pieces = static_cast<unsigned>(p.pieces);
-        row = piece / pieces;
-        first = static_cast<std::int64_t>(piece % pieces) * tile.lanes * tile.chunks *
+    if constexpr (deals_out_segments(compiled_programs[chain])) {
+        const auto segment = static_cast<unsigned>(row),
+                   segments = static_cast<unsigned>(p.segments);
+        row = segment / segments;
+        first = static_cast<std::int64_t>(segment % segments) * tile.lanes * tile.chunks *
                 gpu::chunk_of<type>;
     }
     // Lanes of a half warp behind the last row go along with nothing: they exchange with the

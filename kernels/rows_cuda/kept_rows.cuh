@@ -275,12 +275,7 @@ struct KeptRow {
         each_chunk<reductions_before(program, i) == 0>(row, [&](Edges<per_chunk> edges) {
             steps_to<i>({}, 0);
             edges.mask(x[0], start_of(op));
-            float of_chunk = start_of(op);
-#pragma unroll
-            for (int e = 0; e < per_chunk; ++e) {
-                of_chunk = reduced<op>(of_chunk, x[0][e]);
-            }
-            so_far = op == RowOp::reduce_max ? Largest()(so_far, of_chunk) : so_far + of_chunk;
+            so_far = with_chunk<op>(so_far, x[0]);
         });
         return so_far;
     }
@@ -309,12 +304,7 @@ struct KeptRow {
     template <int i>
     __device__ __forceinline__ void leave(float mine) {
         constexpr RowInstruction its = program.list[i];
-        float all = 0;
-        if constexpr (its.op == RowOp::reduce_max) {
-            all = over_cluster(mine, Largest());
-        } else {
-            all = over_cluster(mine, Sum());
-        }
+        const float all = over_cluster(mine, Combination<its.op>());
         constexpr int its_own = reductions_before(program, i);
         left[its_own] = finished(its.finish, all, static_cast<float>(p.width), p.eps);
     }

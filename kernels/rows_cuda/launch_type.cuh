@@ -32,7 +32,7 @@ void launch_steps(const Params& p, int units, void* stream) {
     constexpr Tile tile = tile_list[index];
     if constexpr (steps_through_rows(tile, access)) {
         if constexpr (reads_wide_rows(tile)) {
-            if (p.layout.pieces > 1 && has_reductions(p.program)) {
+            if (p.layout.segments > 1 && has_reductions(p.program)) {
                 const auto ctas = static_cast<unsigned>(ctas_reading(p.layout, tile, units));
                 enqueue("rows_cuda", read_rows<type, index, access>,
                         LaunchShape{dim3(ctas), tile.threads, 0, stream}, p);
@@ -64,7 +64,7 @@ void launch_held(const Params& p, void* stream) {
         ParamsOf<chain> held{p.layout.rows,
                              p.layout.width,
                              p.layout.elements,
-                             static_cast<std::int32_t>(p.layout.pieces),
+                             static_cast<std::int32_t>(p.layout.segments),
                              p.head,
                              p.eps,
                              {}};
@@ -127,7 +127,7 @@ void launch_tile(const Params& p, int units, void* stream, std::index_sequence<c
     }
     if (known == sizeof...(chain) || p.access != Access::whole ||
         !has_code(p.program, type, tile_list[index]) ||
-        (p.layout.pieces > 1 && !deals_out_pieces(p.program))) {
+        (p.layout.segments > 1 && !deals_out_segments(p.program))) {
         if (!knows_rows(p.program)) {
             launch_flat<type>(p, tile_list[index], stream);
         } else if (p.access == Access::whole) {

@@ -74,12 +74,7 @@ struct RawRows {
             if (is_there(c)) {
                 gpu::widen<type>(raw[c], x[0]);
                 steps_to<i>(c);
-                float of_chunk = start_of(op);
-#pragma unroll
-                for (int e = 0; e < per_chunk; ++e) {
-                    of_chunk = reduced<op>(of_chunk, x[0][e]);
-                }
-                so_far = op == RowOp::reduce_max ? Largest()(so_far, of_chunk) : so_far + of_chunk;
+                so_far = with_chunk<op>(so_far, x[0]);
             }
         }
         return so_far;
@@ -90,12 +85,7 @@ struct RawRows {
             constexpr RowInstruction its = program.list[i];
             if constexpr (is_reduction(its.op)) {
                 const float mine = over_mine<i>();
-                float all = 0;
-                if constexpr (its.op == RowOp::reduce_max) {
-                    all = over_row<lanes>(mine, Largest(), partial, turn++);
-                } else {
-                    all = over_row<lanes>(mine, Sum(), partial, turn++);
-                }
+                const float all = over_row<lanes>(mine, Combination<its.op>(), partial, turn++);
                 constexpr int its_own = reductions_before(program, i);
                 left[its_own] = finished(its.finish, all, static_cast<float>(p.width), p.eps);
                 forget();

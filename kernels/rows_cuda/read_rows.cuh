@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows that are wider than their lanes hold, of any chain that reduces them, read step by step:
-// once for each reduction and once more to the end, a piece at a time. Every thread reads the
+// once for each reduction and once more to the end, a segment at a time. Every thread reads the
 // program from constant memory and all take the same way.
 #pragma once
 
-#include "kernels/rows_cuda/row_piece.cuh"
+#include "kernels/rows_cuda/row_segment.cuh"
 
 namespace raceline::kernels::rows_cuda {
 
-/// One row. The piece that its lanes take next is in `ahead`, and they ask for the one behind it:
+/// One row. The segment that its lanes take next is in `ahead`, and they ask for the one behind it:
 /// it comes while the steps go over this one.
 template <class Part, int chunks>
-__device__ __forceinline__ void run_row(Part& piece, const Params& p, std::int64_t row,
+__device__ __forceinline__ void run_row(Part& segment, const Params& p, std::int64_t row,
                                         std::int64_t next_row, float* partial, float* statistics,
                                         int& turn, uint4 (&ahead)[chunks]) {
     const RowInstruction* list = p.program.list.data();
@@ -20,17 +20,17 @@ __device__ __forceinline__ void run_row(Part& piece, const Params& p, std::int64
         const bool reduces = end < p.program.size;
         const RowOp op = reduces ? list[end].op : RowOp::store;
         float mine = start_of(op);
-        piece.move(row, 0);
-        const std::int64_t walked = p.layout.width + piece.shift;
+        segment.move(row, 0);
+        const std::int64_t walked = p.layout.width + segment.shift;
         for (std::int64_t first = 0; first < walked; first += Part::at_once) {
-            piece.take(ahead);
+            segment.take(ahead);
             if (first + Part::at_once < walked) {
-                piece.move(row, first + Part::at_once);
+                segment.move(row, first + Part::at_once);
             } else {
-                piece.move(reduces ? row : next_row, 0);
+                segment.move(reduces ? row : next_row, 0);
             }
-            piece.load(0, true, ahead);
-            piece.move(row, first);
+            segment.load(0, true, ahead);
+            segment.move(row, first);
             float statistic = 0;
             int done = 0;
             for (int i = 0; i < end; ++i) {
@@ -38,12 +38,12 @@ __device__ __forceinline__ void run_row(Part& piece, const Params& p, std::int64
                     statistic = statistics[done++];
                     continue;
                 }
-                take_step(piece, list[i], statistic);
+                take_step(segment, list[i], statistic);
             }
             if (reduces) {
-                mine = piece.reduce(op, mine);
+                mine = segment.reduce(op, mine);
             } else {
-                piece.store(p.program.result);
+                segment.store(p.program.result);
             }
         }
         if (!reduces) {
@@ -70,13 +70,14 @@ __global__ void __launch_bounds__(tile_list[index].threads, residents_reading(ti
     __shared__ float partial[64];
     __shared__ float statistics[tile.threads / 32][2 * longest_row_chain];
     uint4 ahead[tile.chunks];
-    Piece<type, tile.lanes, tile.chunks, access> piece{
+    Segment<type, tile.lanes, tile.chunks, access> segment{
         p, static_cast<int>(threadIdx.x), 0, 0, 0, 0, 0, {}};
-    piece.move(blockIdx.x, 0);
-    piece.load(0, true, ahead);
+    segment.move(blockIdx.x, 0);
+    segment.load(0, true, ahead);
     int turn = 0;
     for (std::int64_t row = blockIdx.x; row < p.layout.rows; row += gridDim.x) {
-        run_row(piece, p, row, row + gridDim.x, partial, statistics[threadIdx.x / 32], turn, ahead);
+        run_row(segment, p, row, row + gridDim.x, partial, statistics[threadIdx.x / 32], turn,
+                ahead);
     }
 }
 

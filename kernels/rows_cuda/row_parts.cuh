@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "device/device.hpp"
 #include "gpu/ptx/approx_ftz_f32.cuh"
@@ -216,6 +217,21 @@ __device__ __forceinline__ float reduced(float so_far, float v) {
     } else {
         return op == RowOp::reduce_sum ? so_far + v : fmaf(v, v, so_far);
     }
+}
+
+/// How two results of a reduction become one.
+template <RowOp op>
+using Combination = std::conditional_t<op == RowOp::reduce_max, Largest, Sum>;
+
+/// A chunk's elements, reduced by themselves first: sums that do not wait for each other.
+template <RowOp op, int n>
+__device__ __forceinline__ float with_chunk(float so_far, const float (&x)[n]) {
+    float of_chunk = start_of(op);
+#pragma unroll
+    for (int e = 0; e < n; ++e) {
+        of_chunk = reduced<op>(of_chunk, x[e]);
+    }
+    return Combination<op>()(so_far, of_chunk);
 }
 
 }  // namespace raceline::kernels::rows_cuda

@@ -38,7 +38,7 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* /*w
         p.first_reduction =
             is_reduction(p.program.list[static_cast<std::size_t>(i)].op) ? i : p.first_reduction;
     }
-    if (tile == wide_rows_index && p.layout.pieces > 1 && p.access != Access::lone &&
+    if (tile == wide_rows_index && p.layout.segments > 1 && p.access != Access::lone &&
         compiled_index(p.program) < compiled_programs.size()) {
         p.kept = kept_layout(p.program, args.extents[0],
                              bytes_of_chunks(args.extents[1], bytes, whole), device);

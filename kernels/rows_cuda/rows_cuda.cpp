@@ -74,7 +74,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     const RowLayout layout =
         layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
     const bool fits = ctas_of(layout, tile) <= most_ctas &&
-                      (!deals_out_pieces(program) || layout.rows * layout.pieces <= most_ctas);
+                      (!deals_out_segments(program) || layout.rows * layout.segments <= most_ctas);
     return fits ? "" : "it counts CTAs in 31 bits";
 }
 

@@ -6,7 +6,7 @@
 
 #include "gpu/ptx/prefetch_l2.cuh"
 #include "kernels/rows_cuda/phrases.hpp"
-#include "kernels/rows_cuda/row_piece.cuh"
+#include "kernels/rows_cuda/row_segment.cuh"
 
 namespace raceline::kernels::rows_cuda {
 
@@ -36,7 +36,7 @@ __device__ __forceinline__ float finished_for(RowFinish finish, float value, con
 }
 
 template <DType type, int lanes, int chunks, Access access>
-struct SteppedRow : Piece<type, lanes, chunks, access> {
+struct SteppedRow : Segment<type, lanes, chunks, access> {
     const StepParams& all;
     float* partial;  ///< two rows of 32 floats in shared memory
     int turn;
@@ -44,12 +44,7 @@ struct SteppedRow : Piece<type, lanes, chunks, access> {
     template <RowOp op, RowFinish finish>
     __device__ __forceinline__ float statistic() {
         const float mine = this->template over_mine<op>(start_of(op));
-        float result = 0;
-        if constexpr (op == RowOp::reduce_max) {
-            result = over_row<lanes>(mine, Largest(), partial, turn++);
-        } else {
-            result = over_row<lanes>(mine, Sum(), partial, turn++);
-        }
+        const float result = over_row<lanes>(mine, Combination<op>(), partial, turn++);
         return finished_for<type>(finish, result, all);
     }
 
@@ -118,11 +113,11 @@ __global__ void __launch_bounds__(tile_list[index].threads,
     __shared__ float partial[64];
     std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * together + threadIdx.x / tile.lanes;
     std::int64_t first = 0;
-    if (p.layout.pieces > 1) {
-        const auto piece = static_cast<unsigned>(row);
-        const auto pieces = static_cast<unsigned>(p.layout.pieces);
-        row = piece / pieces;
-        first = static_cast<std::int64_t>(piece % pieces) * Row::at_once;
+    if (p.layout.segments > 1) {
+        const auto segment = static_cast<unsigned>(row);
+        const auto segments = static_cast<unsigned>(p.layout.segments);
+        row = segment / segments;
+        first = static_cast<std::int64_t>(segment % segments) * Row::at_once;
     }
     // Lanes of a part of a warp behind the last row go along with nothing: they exchange with the
     // others.
@@ -134,7 +129,7 @@ __global__ void __launch_bounds__(tile_list[index].threads,
     uint4 raw[tile.chunks];
     its.load(0, true, raw);
     its.ask_for_matrices();
-    its.Piece<type, tile.lanes, tile.chunks, access>::take(raw);
+    its.Segment<type, tile.lanes, tile.chunks, access>::take(raw);
 #pragma unroll 1
     for (int i = 0; i < p.phrases.size; ++i) {
         its.take(p.phrases.list[static_cast<std::size_t>(i)]);

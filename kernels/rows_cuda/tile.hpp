@@ -47,7 +47,7 @@ constexpr int reductions_before(const RowProgram& program, int end) {
 }
 
 /// Whether rows are cut among CTAs: elements know their row, but not each other.
-constexpr bool deals_out_pieces(const RowProgram& program) {
+constexpr bool deals_out_segments(const RowProgram& program) {
     return knows_rows(program) && !has_reductions(program);
 }
 
@@ -255,7 +255,7 @@ constexpr int recomputed_reductions(const RowProgram& program, DType type) {
 /// a time than it turns, and where a row is reduced first an SM's threads have no registers for
 /// them.
 constexpr bool has_angles_ahead(const RowProgram& program, int chunks) {
-    return chunks > 1 || deals_out_pieces(program);
+    return chunks > 1 || deals_out_segments(program);
 }
 
 /// Threads that hold so many chunks each, of an SM: what holds their registers down.
@@ -293,7 +293,7 @@ constexpr int residents_stepping(const Tile& tile, DType type, Access access) {
                ? ThreadsOfSm{1536, 1280, 1024}.residents(tile)
                : ThreadsOfSm{1280, 1024, 768}.residents(tile);
 }
-/// and of wider ones, a piece of which is read ahead.
+/// and of wider ones, a segment of which is read ahead.
 constexpr int residents_reading(const Tile& tile) {
     return ThreadsOfSm{768, 640, 384}.residents(tile);
 }
@@ -316,10 +316,10 @@ constexpr bool has_whole_chunks(const RowProgram& program, std::int64_t rows, st
     return (knows_rows(program) ? width : rows * width) * element_bytes % 16 == 0;
 }
 
-/// Pieces of a row whose lanes hold so many elements at a time. A row of no more is one, wherever
+/// Segments of a row whose lanes hold so many elements at a time. A row of no more is one, wherever
 /// it begins: its end goes into the room before its begin.
-constexpr std::int64_t pieces_of(std::int64_t width, std::int64_t element_bytes, bool whole,
-                                 std::int64_t held) {
+constexpr std::int64_t segments_of(std::int64_t width, std::int64_t element_bytes, bool whole,
+                                   std::int64_t held) {
     return width <= held ? 1 : (most_positions(width, element_bytes, whole) + held - 1) / held;
 }
 
@@ -328,18 +328,18 @@ constexpr std::int64_t pieces_of(std::int64_t width, std::int64_t element_bytes,
 struct RowLayout {
     std::int64_t rows, width;  ///< the last row may be shorter
     std::int64_t elements;     ///< of the matrix
-    std::int64_t pieces;       ///< of a row, each held at a time
+    std::int64_t segments;     ///< of a row, each held at a time
 };
 
 inline RowLayout layout_of(const RowProgram& program, std::int64_t rows, std::int64_t width,
                            const Tile& tile, std::int64_t element_bytes) {
     const std::int64_t held = held_by(tile, element_bytes);
     const bool whole = has_whole_chunks(program, rows, width, element_bytes);
-    RowLayout layout{rows, width, rows * width, pieces_of(width, element_bytes, whole, held)};
+    RowLayout layout{rows, width, rows * width, segments_of(width, element_bytes, whole, held)};
     if (!knows_rows(program)) {
         layout.width = held;
         layout.rows = (layout.elements + held - 1) / held;
-        layout.pieces = 1;
+        layout.segments = 1;
     }
     return layout;
 }
@@ -348,11 +348,11 @@ inline std::int64_t ctas_of(const RowLayout& layout, const Tile& tile) {
     const std::int64_t together = tile.threads / tile.lanes;
     return (layout.rows + together - 1) / together;
 }
-/// Pieces of rows one after the other, where there are several. Chains whose elements know each
-/// other are held in rows of one piece alone.
+/// Segments of rows one after the other, where there are several. Chains whose elements know each
+/// other are held in rows of one segment alone.
 inline std::int64_t held_ctas_of(const RowLayout& layout, const Tile& tile) {
     const std::int64_t together = tile.threads / tile.lanes;
-    return (layout.rows * layout.pieces + together - 1) / together;
+    return (layout.rows * layout.segments + together - 1) / together;
 }
 /// Where rows are wider than their lanes hold CTAs stay and take row after row.
 inline std::int64_t ctas_reading(const RowLayout& layout, const Tile& tile, int units) {

@@ -3,6 +3,7 @@
 // partial answer of one split.
 #pragma once
 
+#include "gpu/tile/sink.cuh"
 #include "kernels/simt/instances.hpp"
 #include "kernels/simt/mainloop.cuh"
 
@@ -13,8 +14,7 @@ struct RowSum {
     float maximum, sum;
 };
 
-/// LSE and the factor that turns the row's accumulator into its output. A sink adds to the
-/// denominator alone; a row without keys has its sink's logit as LSE, or -inf without a sink.
+/// LSE and the factor that turns the row's accumulator into its output.
 struct RowEnd {
     float factor, lse;
 };
@@ -25,11 +25,7 @@ __device__ __forceinline__ RowEnd end_row(const AttentionArgs& a, RowSum row, in
     }
     float shift = 0;
     if (a.sinks != nullptr) {
-        const float sink = a.sinks[head_q] * log2_e;
-        const float highest = fmaxf(row.maximum, sink);
-        shift = row.maximum - highest;
-        row.sum = row.sum * exp2f(shift) + exp2f(sink - highest);
-        row.maximum = highest;
+        shift = gpu::add_sink(a.sinks[head_q] * log2_e, row.maximum, row.sum);
     }
     return {exp2f(shift) * v_scale / row.sum, (row.maximum + log2f(row.sum)) * ln_2};
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/predicted_case.hpp"
+#include "device/device_state.hpp"
 #include "options.hpp"
 #include "receipt/rows.hpp"
 #include "run/ceiling_run.hpp"
@@ -23,21 +24,9 @@ namespace nb = nanobind;
 
 Json device_json(Device device) {
     apply_rates(device, std::nullopt);
-    Json rates = Json::object();
-    for (const auto& [resource, rate] : device.rates) {
-        rates[resource] = Json{{"value", rate.value}, {"source", rate.source}};
-    }
-    return Json{{"id", device.id},
-                {"name", device.name},
-                {"live", device.live},
-                {"year", device.year},
-                {"units", device.units},
-                {"clock_hz", device.clock_hz},
-                {"memory_bytes", device.memory_bytes},
-                {"l2_bytes", device.l2_bytes},
-                {"llc_bytes", device.llc_bytes},
-                {"rates_id", device.rates_id},
-                {"rates", rates}};
+    Json all{{"id", device.id}, {"name", device.name}};
+    all.update(listed_members(device));
+    return all;
 }
 
 std::string devices() {

@@ -78,6 +78,22 @@ Device committed_device(const Device& device) {
 
 }  // namespace
 
+Json listed_members(const Device& device) {
+    Json rates = Json::object();
+    for (const auto& [resource, rate] : device.rates) {
+        rates[resource] = Json{{"value", rate.value}, {"source", rate.source}};
+    }
+    return Json{{"live", device.live},
+                {"year", device.year},
+                {"units", device.units},
+                {"clock_hz", device.clock_hz},
+                {"memory_bytes", device.memory_bytes},
+                {"l2_bytes", device.l2_bytes},
+                {"llc_bytes", device.llc_bytes},
+                {"rates_id", device.rates_id},
+                {"rates", std::move(rates)}};
+}
+
 Json device_state_to_json(const Device& device) {
     Json state = Json::object();
     state["kind"] = kind_words.at(static_cast<std::size_t>(device.kind));

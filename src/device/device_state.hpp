@@ -14,6 +14,9 @@ Json device_state_to_json(const Device& device);
 /// Throws Error(corrupt) naming the first member that is missing or of a wrong type.
 Device device_state_from_json(const Json& state);
 
+/// What lists of devices say of one beside its name: sizes, and rates with their sources.
+Json listed_members(const Device& device);
+
 /// The content of a `device` row {device, state}; nothing if the tree has all of it: the device is
 /// in devices/, and its rates are the committed ones or the datasheet's.
 std::optional<Json> uncommitted_state(const Device& device);

@@ -224,6 +224,9 @@ void lay_over(Device& device, const std::vector<MeasuredCeiling>& measured, Rate
         if (lay_over_power(device.power, ceiling, source_prefix(origin))) {
             continue;
         }
+        if (ceiling.resource == "flop.amx.bf16" && !device.has_bf16_tiles) {
+            continue;  // measured by a process that was allowed what this one is not
+        }
         Rate& rate = device.rates[ceiling.resource];
         rate.value = ceiling.value;
         rate.clock_hz = ceiling.clock_hz;

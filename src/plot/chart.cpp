@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 #include <limits>
 
 #include "support/text_table.hpp"
@@ -90,6 +91,17 @@ bool draws_nothing(const Chart& chart) {
     return !chart.panels.empty() && std::ranges::all_of(chart.panels, [](const Panel& panel) {
         return !panel.missing.empty();
     });
+}
+
+std::vector<double> coordinates(const Panel& panel, double ChartPoint::* of,
+                                const std::vector<std::string_view>& without) {
+    std::vector<double> found;
+    for (const Series& series : panel.series) {
+        if (std::ranges::find(without, series.title) == without.end()) {
+            std::ranges::transform(series.points, std::back_inserter(found), of);
+        }
+    }
+    return found;
 }
 
 void fit(Axis& axis, const std::vector<double>& values, double room) {

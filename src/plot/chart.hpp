@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -128,5 +129,9 @@ bool draws_nothing(const Chart& chart);
 /// Lets an axis show all of `values` that are drawable, with room at both ends. Only positive ones
 /// count on a logarithmic axis; without any it shows 1 to 10 (0 to 1 where it is not logarithmic).
 void fit(Axis& axis, const std::vector<double>& values, double room = 0.06);
+
+/// One coordinate, `of`, of the points of all series but those with a title in `without`.
+std::vector<double> coordinates(const Panel& panel, double ChartPoint::* of,
+                                const std::vector<std::string_view>& without = {});
 
 }  // namespace raceline

@@ -55,18 +55,8 @@ void add_kernels(Panel& panel, const SizeSweep& sweep) {
 }
 
 void fit_axes(Panel& panel) {
-    std::vector<double> x;
-    std::vector<double> y;
-    for (const Series& series : panel.series) {
-        for (const ChartPoint& point : series.points) {
-            x.push_back(point.x);
-            if (series.title != bytes_alone && series.title != operations_alone) {
-                y.push_back(point.y);
-            }
-        }
-    }
-    fit(panel.x, x);
-    fit(panel.y, y);
+    fit(panel.x, coordinates(panel, &ChartPoint::x));
+    fit(panel.y, coordinates(panel, &ChartPoint::y, {bytes_alone, operations_alone}));
     // Below, what else would last long; above, the words of crossings.
     constexpr double below = 4;
     constexpr double above = 2;

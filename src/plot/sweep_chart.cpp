@@ -91,16 +91,9 @@ std::string format_tick(double tick) {
 
 // Axes that show all points; with few values each has its tick.
 void fit_axes_of_sweep(Panel& panel) {
-    std::vector<double> values;
-    std::vector<double> times;
-    for (const Series& series : panel.series) {
-        for (const ChartPoint& point : series.points) {
-            values.push_back(point.x);
-            times.push_back(point.y);
-        }
-    }
+    const std::vector<double> values = coordinates(panel, &ChartPoint::x);
     fit(panel.x, values);
-    fit(panel.y, times);
+    fit(panel.y, coordinates(panel, &ChartPoint::y));
     constexpr std::size_t most_ticks = 16;
     const std::set<double> ticks(values.begin(), values.end());
     for (const double tick : ticks.size() <= most_ticks ? ticks : std::set<double>{}) {

@@ -26,9 +26,13 @@ double best_rate(const Device& d, std::string_view type) {
     return best;
 }
 
-std::string best_rate_text(const Device& d, std::string_view type) {
-    const double best = best_rate(d, type);
-    return best > 0 ? rate_text("flop", best) : "";
+/// In TFLOP/s, the unit of all such columns: "1640", "45.3".
+std::string teraflops_text(double rate) {
+    const double tera = rate / 1e12;
+    if (rate <= 0) {
+        return "";
+    }
+    return tera < 100 ? fmt::format("{:.3g}", tera) : fmt::format("{:.0f}", tera);
 }
 
 /// Operations a byte of DRAM from which on the type's fastest engine limits, and not memory.
@@ -104,20 +108,24 @@ std::string device_text(const Device& d, const TextStyle& style) {
 std::string devices_table(std::span<const Device> devices, const TextStyle& style) {
     // What is left out first where room is short: types and ridges are what devices differ in.
     const std::string what = "device | ?2 live | ?4 name | >?7 year | >?1 units";
-    const std::string rates = " | >?13 fp16 dense | >?14 bf16 dense | >?12 fp8 dense | >?11 fp32";
+    const std::string rates = " | >?13 fp16 | >?14 bf16 | >?12 fp8 | >?11 fp32";
     const std::string ridges =
         " | >?9 ridge fp16 | >?10 ridge bf16 | >?8 ridge fp8 | >?8 ridge fp32";
     TextTable table(what + rates + ridges + " | >?6 DRAM read | >?3 memory | ?0 rates");
     for (const Device* device : by_generation(devices)) {
         const Device& d = *device;
         table.add({d.id, d.live ? "live" : "", d.name, d.year > 0 ? std::to_string(d.year) : "",
-                   std::to_string(d.units), best_rate_text(d, ".fp16"), best_rate_text(d, ".bf16"),
-                   best_rate_text(d, ".e4m3"), known_rate(d, "flop.fma.fp32"),
-                   ridge_text(d, ".fp16"), ridge_text(d, ".bf16"), ridge_text(d, ".e4m3"),
-                   ridge_text(d, ".fma.fp32"), known_rate(d, "byte.dram_read"),
-                   bytes_text(d.memory_bytes), d.rates_id});
+                   std::to_string(d.units), teraflops_text(best_rate(d, ".fp16")),
+                   teraflops_text(best_rate(d, ".bf16")), teraflops_text(best_rate(d, ".e4m3")),
+                   teraflops_text(d.find("flop.fma.fp32").value_or(0)), ridge_text(d, ".fp16"),
+                   ridge_text(d, ".bf16"), ridge_text(d, ".e4m3"), ridge_text(d, ".fma.fp32"),
+                   known_rate(d, "byte.dram_read"), bytes_text(d.memory_bytes), d.rates_id});
     }
-    return table.str(style);
+    return table.str(style) +
+           paragraph(
+               "fp16 to fp32: the type's fastest engine, dense, in TFLOP/s. Ridge: FLOP/B of "
+               "DRAM from which on that engine limits, and not memory.",
+               style);
 }
 
 }  // namespace raceline

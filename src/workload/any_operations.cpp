@@ -140,14 +140,7 @@ bool is_measurable(const Workload& w) {
 
 std::vector<Workload> draw_any_operations(std::uint64_t seed, std::size_t count) {
     ShapeDraw draw(seed, any_operations_stream);
-    std::vector<Workload> drawn;
-    while (drawn.size() < count) {
-        const Workload w = parse_shape(draw_operation(draw));
-        if (is_measurable(w) && std::ranges::find(drawn, w) == drawn.end()) {
-            drawn.push_back(w);
-        }
-    }
-    return drawn;
+    return draw_distinct(draw, count, draw_operation, is_measurable);
 }
 
 }  // namespace raceline

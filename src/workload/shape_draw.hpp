@@ -2,11 +2,14 @@
 // What suites that follow from a seed draw their shapes by.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "workload/normal.hpp"
+#include "workload/shape_grammar.hpp"
 #include "workload/workload.hpp"
 
 namespace raceline {
@@ -41,6 +44,20 @@ private:
     std::uint64_t key_;
     std::uint64_t counter_ = 0;
 };
+
+/// `count` different problems: what `draw_one` gives, as text of the grammar, if `wanted` takes it.
+template <class DrawOne, class Wanted>
+std::vector<Workload> draw_distinct(ShapeDraw& draw, std::size_t count, const DrawOne& draw_one,
+                                    const Wanted& wanted) {
+    std::vector<Workload> drawn;
+    while (drawn.size() < count) {
+        const Workload w = parse_shape(draw_one(draw));
+        if (wanted(w) && std::ranges::find(drawn, w) == drawn.end()) {
+            drawn.push_back(w);
+        }
+    }
+    return drawn;
+}
 
 /// One call in `odds` has a window, of `least` to `most` older keys.
 inline void draw_window(ShapeDraw& draw, Workload& w, std::int64_t odds, std::int64_t least,

@@ -152,9 +152,11 @@ TEST_F(Terminal, devices_names_the_columns_that_a_narrow_table_lacks) {
         ASSERT_EQ(narrow.exit, 0) << narrow.err;
         const std::size_t line = narrow.out.find("\nleft out for lack of room: ");
         ASSERT_NE(line, std::string::npos) << width << ":\n" << narrow.out;
-        // The end of the output, in as many lines as it takes.
+        const std::size_t units = narrow.out.find("\nfp16 to fp32: ");
+        ASSERT_NE(units, std::string::npos) << width << ":\n" << narrow.out;
+        // Up to what the columns mean, in as many lines as it takes.
         const std::string table = narrow.out.substr(0, line);
-        std::string last = narrow.out.substr(line + 1);
+        std::string last = narrow.out.substr(line + 1, units - line);
         std::ranges::replace(last, '\n', ' ');
         last.erase(std::unique(last.begin(), last.end(),
                                [](char a, char b) { return a == ' ' && b == ' '; }),
@@ -164,8 +166,8 @@ TEST_F(Terminal, devices_names_the_columns_that_a_narrow_table_lacks) {
         const std::string heads = table.substr(0, table.find('\n'));
         const std::string names = ", " + last.substr(27, last.find(';') - 27) + ",";
         for (const std::string column :
-             {"name", "year", "units", "fp16 dense", "bf16 dense", "fp8 dense", "fp32",
-              "ridge bf16", "ridge fp8", "ridge fp32", "DRAM read", "memory", "rates"}) {
+             {"name", "year", "units", "fp16", "bf16", "fp8", "fp32", "ridge bf16", "ridge fp8",
+              "ridge fp32", "DRAM read", "memory", "rates"}) {
             EXPECT_NE(heads.find("  " + column) != std::string::npos,
                       names.find(", " + column + ",") != std::string::npos)
                 << width << ": " << column << "\n"
@@ -174,7 +176,7 @@ TEST_F(Terminal, devices_names_the_columns_that_a_narrow_table_lacks) {
     }
     const Outcome wide = box->run("devices --wide", "COLUMNS=80");
     EXPECT_THAT(wide.out, Not(HasSubstr("left out")));
-    for (const char* column : {"fp16 dense", "bf16 dense", "fp8 dense", "ridge fp8"}) {
+    for (const char* column : {" fp16 ", " bf16 ", " fp8 ", "ridge fp8"}) {
         EXPECT_THAT(wide.lines().front(), HasSubstr(column));
     }
 }

@@ -92,6 +92,21 @@ TEST_F(RateSources, DatasheetWhereNothingIsMeasured) {
     EXPECT_EQ(device_.rates_id.size(), 16U);
 }
 
+// A process may be denied tiles of bf16 that another one on the same machine has measured.
+TEST_F(RateSources, TilesThatThisProcessMayNotUseHaveNoRate) {
+    device_ = datasheet_device("cpu");
+    const std::string path = (folder_ / "with-tiles.jsonl").string();
+    write(path, {ceiling_row(device_, "flop.amx.bf16", 3e12),
+                 ceiling_row(device_, "byte.dram_read", 1e11)});
+    device_.has_bf16_tiles = false;
+    apply(path);
+    EXPECT_EQ(device_.find("flop.amx.bf16"), std::nullopt);
+    EXPECT_EQ(device_.find("byte.dram_read"), 1e11);
+    device_.has_bf16_tiles = true;
+    apply(path);
+    EXPECT_EQ(device_.find("flop.amx.bf16"), 3e12);
+}
+
 // A call that predicts must not read the files anew, as it once did.
 TEST(CommittedDevice, IsMadeOnceAndIsWhatItsFilesSay) {
     for (const std::string& id : device_ids()) {

@@ -258,6 +258,24 @@ TEST(CpuFlash, CountsTilesOnADeviceThatHasThem) {
     EXPECT_EQ(engine("h=8,q=512,k=512,d=64,dtype=bf16,kv=e4m3,scales=token"), "flop.fma.fp32");
 }
 
+// What fills a tile in part is multiplied as all of it; a window begins and ends inside tiles.
+TEST(CpuFlash, CountsWholeTilesOfKeys) {
+    Device device = cpu(1);
+    device.has_bf16_dot = true;
+    device.has_bf16_tiles = true;
+    const auto work = [&](const char* shape) {
+        return find_kernel("cpu_flash").counts(parse_shape(shape), 0, device).front().work;
+    };
+    const Work part = work("h=1,q=512,k=33,d=64,dtype=bf16");
+    const Work whole = work("h=1,q=512,k=64,d=64,dtype=bf16");
+    EXPECT_EQ(part.at("flop.amx.bf16"), whole.at("flop.amx.bf16"));
+    EXPECT_EQ(part.at("op.exp"), whole.at("op.exp"));
+    // By a replay of step_panel's loop.
+    const Work window = work("h=8/1,q=2048,k=2048,d=128,dtype=bf16,causal,window=15");
+    EXPECT_NEAR(window.at("flop.amx.bf16"), 4.006e8, 0.001e8);
+    EXPECT_NEAR(window.at("op.exp"), 7.823e5, 0.001e5);
+}
+
 #if HWY_ARCH_X86
 constexpr std::int64_t kTargets[] = {HWY_AVX3, HWY_AVX2, HWY_SSE4, HWY_EMU128};
 #else

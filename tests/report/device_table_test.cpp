@@ -45,8 +45,8 @@ TEST(DeviceTable, a_pipe_has_types_and_ridges_by_generation) {
     young.rates["flop.mma.bf16"].value = 1.16e14;
     young.rates["flop.mma.e4m3"].value = 2.32e14;
     const std::string table = devices_table(std::array{young, old}, {100, false});
-    for (const char* column : {"fp16 dense", "bf16 dense", "fp8 dense", "fp32", "ridge fp16",
-                               "ridge bf16", "ridge fp8"}) {
+    for (const char* column :
+         {" fp16 ", " bf16 ", " fp8 ", " fp32 ", "ridge fp16", "ridge bf16", "ridge fp8"}) {
         EXPECT_THAT(table.substr(0, table.find('\n')), HasSubstr(column));
     }
     EXPECT_LT(table.find("\nold"), table.find("\nyoung"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread's part of a row, or of a piece of it, where no code knows the chain: where its chunks
+// A thread's part of a row, or of a segment of it, where no code knows the chain: where its chunks
 // lie, and how they are loaded, changed, reduced and stored.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace raceline::kernels::rows_cuda {
 /// multiples of 16 bytes, the first `shift` of them are elements of the row before. A row whose end
 /// lies in one chunk more than its lanes hold has that end in their place, in the first chunk.
 template <DType type, int lanes, int chunks, Access access>
-struct Piece {
+struct Segment {
     static constexpr bool in_rows = true;
     static constexpr int of_row = lanes;
     static constexpr int per_chunk = gpu::chunk_of<type>;
@@ -21,11 +21,11 @@ struct Piece {
     const RowPlaces& p;
     int lane;              ///< among those that share the row
     std::int64_t row;      ///< its number
-    std::int64_t first;    ///< position that the piece begins with
+    std::int64_t first;    ///< position that the segment begins with
     std::int32_t shift;    ///< of the row
-    std::int32_t begin;    ///< of the row in the piece: what stands before is a neighbour's
-    std::int32_t in_row;   ///< end of the row in the piece, or of the piece
-    std::int32_t wrapped;  ///< elements at the end of the row that stand first in the piece
+    std::int32_t begin;    ///< of the row in the segment: what stands before is a neighbour's
+    std::int32_t in_row;   ///< end of the row in the segment, or of the segment
+    std::int32_t wrapped;  ///< elements at the end of the row that stand first in the segment
     float x[chunks][per_chunk];
 
     /// Moves on to what begins at position `from` of row `to`.
@@ -42,7 +42,7 @@ struct Piece {
                       : 0;
     }
 
-    /// Where the piece begins in a tensor that has a row of its own for each (`by_row`), or one.
+    /// Where the segment begins in a tensor that has a row of its own for each (`by_row`), or one.
     __device__ __forceinline__ char* at(int tensor, bool by_row) const {
         return p.tensors[tensor] +
                ((by_row ? row * p.layout.width : 0) + first - shift) * gpu::width_of<type>;
@@ -184,14 +184,10 @@ struct Piece {
             if (is_there(c)) {
                 const float of_chunk =
                     is_inner(c) ? over_chunk<op, true>(c) : over_chunk<op, false>(c);
-                result = both<op>(result, of_chunk);
+                result = Combination<op>()(result, of_chunk);
             }
         }
         return result;
-    }
-    template <RowOp op>
-    __device__ __forceinline__ static float both(float a, float b) {
-        return op == RowOp::reduce_max ? Largest()(a, b) : a + b;
     }
     template <RowOp op, bool inner>
     __device__ __forceinline__ float over_chunk(int c) const {
@@ -202,7 +198,7 @@ struct Piece {
                 results[e % 2] = reduced<op>(results[e % 2], x[c][e]);
             }
         }
-        return both<op>(results[0], results[1]);
+        return Combination<op>()(results[0], results[1]);
     }
     __device__ __forceinline__ float reduce(RowOp op, float so_far) const {
         if (op == RowOp::reduce_max) {
