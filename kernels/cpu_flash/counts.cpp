@@ -40,12 +40,16 @@ struct Target {
     std::int64_t vectors;
     Products products;
     bool dot;
+    /// Of bytes; CPUs that multiply pairs do (but Cooper Lake), and Ice Lake, which is not told
+    /// apart.
+    bool looks_up;
 
     Target(const Workload& w, const Device& device) {
         lanes = std::max(4, device.simd_bits / 32);
         vectors = lanes == 16 ? 4 : 2;
         products = products_on(types_of(w), device.has_bf16_dot, device.has_bf16_tiles);
         dot = products != Products::floats;
+        looks_up = device.has_bf16_dot;
     }
     /// Lanes that are computed for so many rows of a panel.
     [[nodiscard]] std::int64_t width(std::int64_t rows) const {
@@ -208,22 +212,20 @@ Amounts decode_work(const Workload& w, const Target& target, const WorkTile& wor
         // Two keys' rows of V are interleaved, a shuffle a stored vector; P is rounded and stored.
         a.simd += keys * whole(w.headdim_v) / 2 +
                   counted(10, "a probability rounded and stored") * keys * rows;
-        if (w.kv_dtype == DType::e4m3) {
-            a.simd += counted(2.25,
-                              "of 64 bytes: two look-ups of three operations, a sign, two "
-                              "shuffles") *
-                      keys * (whole(w.headdim) + whole(w.headdim_v));
-        }
     } else if (w.kv_dtype != DType::fp32) {
-        // e4m3 is stored widened where more rows read it than share a load; others are widened at
-        // each load, counted once.
+        // Without look-ups e4m3 is stored widened where more rows read it than share a load; others
+        // are widened at each load, counted once.
         const double stored = rows > (target.vectors == 4 ? 4 : 2) ? store_slots * 1.0 : 0;
-        const double slots = w.kv_dtype == DType::e4m3
-                                 ? counted(5.5,
-                                           "e4m3 widened: six operations of 16 bits, two "
-                                           "conversions of two, a half moved") +
-                                       stored
-                                 : 1;
+        const double slots =
+            w.kv_dtype != DType::e4m3 ? 1
+            : target.looks_up
+                ? counted(3.25,
+                          "of 64 bytes: two look-ups of three, a sign, two shuffles, four "
+                          "vectors of floats")
+                : counted(5.5,
+                          "e4m3 widened: six operations of 16 bits, two conversions of two, "
+                          "a half moved") +
+                      stored;
         a.simd += slots * keys * (whole(w.headdim) + whole(w.headdim_v));
     }
     return a;

@@ -298,8 +298,10 @@ bool dot_target() {
 void decode_task(const Task& task) {
 #if HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86
     if (task.products == Products::pairs) {
-        return task.args->kv_dtype == DType::bf16 ? decode<Pairs<DType::bf16>>(task)
-                                                  : decode<Pairs<DType::e4m3>>(task);
+        return decode<Pairs>(task);
+    }
+    if (task.args->kv_dtype == DType::e4m3 && has_lookup()) {
+        return decode<LookedUp>(task);
     }
 #endif
     switch (task.args->kv_dtype) {
@@ -326,9 +328,7 @@ bool has_dot() {
 #endif
 }
 
-/// Whether bytes can be looked up, for which the code of decode with pairs is compiled: on all CPUs
-/// that multiply pairs but Cooper Lake, which the model takes for one of the others.
-static bool has_lookup() {
+bool has_lookup() {
 #if HWY_ARCH_X86
     return __builtin_cpu_supports("avx512vbmi") != 0;
 #else
@@ -337,7 +337,7 @@ static bool has_lookup() {
 }
 
 Products products_of(const TypesOfCall& call) {
-    return products_on(call, has_dot() && (!call.decode || has_lookup()), may_use_bf16_tiles());
+    return products_on(call, has_dot(), may_use_bf16_tiles());
 }
 
 HWY_EXPORT(decode_task);

@@ -21,11 +21,11 @@
     __attribute__((                                                                          \
         target("avx512bf16,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,f16c,bmi,bmi2,lzcnt," \
                "popcnt,sse4.2,pclmul,aes")))
-/// With look-ups of bytes, too.
-#define RACELINE_LOOKUP_TARGET                                                               \
-    __attribute__((                                                                          \
-        target("avx512vbmi,avx512bf16,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,f16c,bmi," \
-               "bmi2,lzcnt,popcnt,sse4.2,pclmul,aes")))
+/// With look-ups of bytes; reached only where has_lookup() is true.
+#define RACELINE_LOOKUP_TARGET                                                         \
+    __attribute__((                                                                    \
+        target("avx512vbmi,avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,f16c,bmi,bmi2," \
+               "lzcnt,popcnt,sse4.2,pclmul,aes")))
 
 HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {

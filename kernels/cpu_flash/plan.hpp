@@ -108,6 +108,8 @@ std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Dev
 /// True where this process multiplies pairs of bf16: the CPU has AVX-512 BF16 and AVX-512 is among
 /// the targets that may be used.
 bool has_dot();
+/// True where this CPU looks up bytes in tables of 128 (AVX-512 VBMI).
+bool has_lookup();
 
 /// What multiplies: floats, pairs of bf16 in a lane, or tiles of bf16.
 enum class Products : std::uint8_t { floats, pairs, tiles };
@@ -119,12 +121,14 @@ struct TypesOfCall {
     std::int64_t headdim, headdim_v;
 };
 
-/// On a CPU that multiplies pairs, and tiles. Both are for operands that are exact in bf16, as those
-/// of e4m3 are, which has fewer exponent and mantissa bits. They have no room for a scale of a token. Tiles are for head dims
+/// On a CPU that multiplies pairs, and tiles. Both are for operands that are exact in bf16: prefill
+/// brings K and V into that form, e4m3 too, which has fewer exponent and mantissa bits; decode
+/// takes them as they are stored. They have no room for a scale of a token. Tiles are for head dims
 /// that fill them, 32 columns deep and 16 wide.
 constexpr Products products_on(const TypesOfCall& call, bool has_pairs, bool has_tiles) {
-    const bool exact = call.dtype == DType::bf16 &&
-                       (call.kv_dtype == DType::bf16 || call.kv_dtype == DType::e4m3);
+    const bool exact =
+        call.dtype == DType::bf16 &&
+        (call.kv_dtype == DType::bf16 || (call.kv_dtype == DType::e4m3 && !call.decode));
     if (!has_pairs || !exact || call.token_scales) {
         return Products::floats;
     }

@@ -6,10 +6,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
+#include <memory>
+#include <numeric>
 #include <random>
 #include <vector>
 
 #include "device/catalog.hpp"
+#include "raceline/raceline.hpp"
 #include "registry/registry.hpp"
 #include "run/gate.hpp"
 #include "workload/inputs.hpp"
@@ -229,6 +232,35 @@ TEST(CpuFlash, a_short_sequence_behind_one_with_nan_stays_finite) {
     const Workload w = parse_shape("h=2,q=40;40;40;40;40;40,k=64;17;64;5;64;29,d=64,dtype=bf16");
     for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         expect_right(w, 0, 1, seed, Draw::non_finite);
+    }
+}
+
+// One key has all the weight: the output is its value, and bf16 holds each one of e4m3.
+TEST(CpuFlash, DecodeGivesBackEveryValueOfE4m3) {
+    constexpr std::int64_t columns = 256;
+    std::vector<std::uint8_t> cache(columns);
+    std::iota(cache.begin(), cache.end(), std::uint8_t{0});
+    std::vector<std::uint8_t> keys(columns, 0);
+    std::vector<std::uint16_t> q(columns, 0), out(columns);
+    DecodeArgs args;
+    args.q = TensorView::contiguous(q.data(), DType::bf16, {1, 1, 1, columns});
+    args.k_cache = TensorView::contiguous(keys.data(), DType::e4m3, {1, 1, 1, columns});
+    args.v_cache = TensorView::contiguous(cache.data(), DType::e4m3, {1, 1, 1, columns});
+    args.out = TensorView::contiguous(out.data(), DType::bf16, {1, 1, 1, columns});
+    args.max_seqlen_k = 1;
+    std::vector<std::byte> memory(decode_workspace(args, Place::cpu) + workspace_alignment);
+    void* start = memory.data();
+    std::size_t space = memory.size();
+    Execution execution;
+    execution.workspace_bytes = memory.size() - workspace_alignment;
+    execution.workspace = std::align(workspace_alignment, execution.workspace_bytes, start, space);
+    decode(args, execution);
+    for (std::size_t i = 0; i < columns; ++i) {
+        const double expected =
+            load_element(reinterpret_cast<const std::byte*>(cache.data()), DType::e4m3, i);
+        const double found =
+            load_element(reinterpret_cast<const std::byte*>(out.data()), DType::bf16, i);
+        EXPECT_TRUE(found == expected || (std::isnan(found) && std::isnan(expected))) << i;
     }
 }
 
