@@ -144,20 +144,13 @@ void launch_types(const Params& p, const Tile& tile, void* stream) {
 
 template <DType type, bool whole>
 void launch_type(const Params& p, const Tile& tile, void* stream) {
-    switch (p.call.out_dtype) {
-        case DType::fp16: launch_types<type, DType::fp16, whole>(p, tile, stream); break;
-        case DType::bf16: launch_types<type, DType::bf16, whole>(p, tile, stream); break;
-        default: launch_types<type, DType::fp32, whole>(p, tile, stream); break;
-    }
+    with_dtype(p.call.out_dtype,
+               [&](auto out_type) { launch_types<type, out_type(), whole>(p, tile, stream); });
 }
 
 template <bool whole>
 void launch_loads(const Params& p, const Tile& tile, void* stream) {
-    switch (p.call.parts_dtype) {
-        case DType::fp16: launch_type<DType::fp16, whole>(p, tile, stream); break;
-        case DType::bf16: launch_type<DType::bf16, whole>(p, tile, stream); break;
-        default: launch_type<DType::fp32, whole>(p, tile, stream); break;
-    }
+    with_dtype(p.call.parts_dtype, [&](auto type) { launch_type<type(), whole>(p, tile, stream); });
 }
 
 }  // namespace

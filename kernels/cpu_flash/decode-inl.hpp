@@ -156,8 +156,9 @@ struct Widened {
         }
     }
 
-    /// The same for rows of Q that share it. What is streamed comes from memory, and what comes
-    /// next is asked for.
+    /// The unit at column c, for as many rows of Q as share it. `streamed`: it comes from memory,
+    /// and what follows in that stream is asked for; else it has been widened and lies in the
+    /// cache.
     template <int rows, bool rest, bool streamed>
     static RACELINE_SIMD_INLINE void load_shared(const std::byte* row, std::size_t c,
                                                  std::size_t columns, Vec& a, Vec& b) {

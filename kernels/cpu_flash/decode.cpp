@@ -317,8 +317,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace raceline::kernels::cpu_flash {
-// The dispatch remembers its choice; asking Highway for the targets executes CPUID, which under a
-// hypervisor costs microseconds.
+// Through the dispatch, which remembers what it chose: to ask Highway for the targets each time
+// would execute CPUID, which costs microseconds under a hypervisor.
 HWY_EXPORT(dot_target);
 bool has_dot() {
 #if HWY_ARCH_X86

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <hwy/highway.h>
 #include <limits>
+#include <numbers>
 
 #include "cpu/simd/group-inl.hpp"
 #include "device/device.hpp"
@@ -26,7 +27,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 /// The largest of a block, NaN if it holds one. The end is padded with -inf.
 /// e^(x - largest), each term to a few ulp of the largest one.
 HWY_INLINE Vec power(Vec x, Vec largest) {
-    return exp2(hn::Mul(hn::Sub(x, largest), hn::Set(F(), 1.44269504F)));
+    return exp2(hn::Mul(hn::Sub(x, largest), hn::Set(F(), std::numbers::log2e_v<float>)));
 }
 
 HWY_INLINE Vec larger(Vec a, Vec b) {

@@ -197,11 +197,7 @@ void launch(const OperationArgs& args, int tile, const Device& /*device*/, void*
                    static_cast<float*>(args.tensors[3].data),
                    args.extents[0],
                    args.extents[1]};
-    switch (args.dtype) {
-        case DType::fp16: launch_type<DType::fp16>(p, its, stream); break;
-        case DType::bf16: launch_type<DType::bf16>(p, its, stream); break;
-        default: launch_type<DType::fp32>(p, its, stream); break;
-    }
+    with_dtype(args.dtype, [&](auto type) { launch_type<type()>(p, its, stream); });
 }
 
 }  // namespace raceline::kernels::crossentropy_cuda

@@ -39,7 +39,7 @@ struct Tile {
     /// Bytes of a key in shared memory, and of a block of K or of V.
     [[nodiscard]] constexpr int row_bytes() const { return headdim * (eight_bits != 0 ? 1 : 2); }
     [[nodiscard]] constexpr int block_bytes() const { return keys * row_bytes(); }
-    /// Pieces of 16 bytes of a key.
+    /// Chunks of 16 bytes of a key.
     [[nodiscard]] constexpr int chunks() const { return row_bytes() / 16; }
     /// Where the warps' outputs meet, half of the rows at a time: floats of a row, and bytes.
     [[nodiscard]] constexpr int meeting_pitch() const { return headdim + 4; }

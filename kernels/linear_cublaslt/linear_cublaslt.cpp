@@ -232,8 +232,8 @@ Shape shape_of(const Sizes& s, DType dtype, const Chip& chip) {
     return best;
 }
 
-// A CTA reads pieces of 128 bytes, one in each of its operands' rows, and their neighbours in the
-// next step. The longer the rows, the more of DRAM's time that takes: whole rows over pieces, both
+// A CTA reads runs of 128 bytes, one in each of its operands' rows, and their neighbours in the
+// next step. The longer the rows, the more of DRAM's time that takes: whole rows over runs, both
 // as the probe's threads read them (order 1 in the log), since the library's own copies are bulk.
 // That this is the quotient to take was decided with measured products at hand.
 constexpr std::string_view by_products =
@@ -241,13 +241,13 @@ constexpr std::string_view by_products =
     "(receipts/h200/logs/2026-11-28-dram-pieces.tsv)";
 constexpr std::string_view of_bulk = "bulk copies, which reach DRAM's ceiling";
 constexpr Constant in_short_rows =
-    calibrated("linear_cublaslt.pieces_in_1_KiB", 1.055, by_products, 1, of_bulk);
+    calibrated("linear_cublaslt.runs_in_1_KiB", 1.055, by_products, 1, of_bulk);
 constexpr Constant in_rows =
-    calibrated("linear_cublaslt.pieces_in_4_KiB", 1.085, by_products, 1, of_bulk);
+    calibrated("linear_cublaslt.runs_in_4_KiB", 1.085, by_products, 1, of_bulk);
 constexpr Constant in_long_rows =
-    calibrated("linear_cublaslt.pieces_in_16_KiB", 1.17, by_products, 1, of_bulk);
+    calibrated("linear_cublaslt.runs_in_16_KiB", 1.17, by_products, 1, of_bulk);
 
-double time_of_pieces(double bytes_of_row) {
+double time_of_runs(double bytes_of_row) {
     // Halfway between those that the probe read.
     constexpr double short_rows = counted(2048, "bytes"), rows = counted(8192, "bytes");
     return bytes_of_row <= short_rows ? in_short_rows
@@ -309,7 +309,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     c.reread = {{std::max(0.0, of_waves - read), static_cast<double>((m + n) * k) * bytes}};
     if (chip.hopper) {
         // Not more bytes, but the time of more: no cache helps.
-        c.reread.push_back({read * (time_of_pieces(static_cast<double>(k) * bytes) - 1),
+        c.reread.push_back({read * (time_of_runs(static_cast<double>(k) * bytes) - 1),
                             std::numeric_limits<double>::infinity()});
     }
     c.ctas = outputs * splits;

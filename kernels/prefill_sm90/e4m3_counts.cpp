@@ -40,7 +40,7 @@ constexpr Constant maximum_of_key =
 constexpr Constant exchanges = code("prefill_sm90_fp8.block.exchanges", 6,
                                     "exchanges between lanes for the maxima of a first block");
 constexpr Constant work_tile_column =
-    calibrated("prefill_sm90_fp8.item.column", 15,
+    calibrated("prefill_sm90_fp8.work_tile.column", 15,
                "the sweep of all tiles on training-16k of d6da988 (receipts/index.jsonl)",
                31.0 / 16, "31 instructions for 16 columns, by the compiled code");
 

@@ -37,13 +37,13 @@ constexpr Constant shuffle =
     assumed("prefill_sm90.block.exchange", 20, "an exchange between lanes");
 
 // Between work tiles, by clock() at the steps of d64, d128 and d256 in prefill_sm90 itself.
-constexpr Constant work_tile =
-    calibrated("prefill_sm90.item", 900, "clock() at the steps of three tiles", 0, "term dropped");
+constexpr Constant work_tile = calibrated("prefill_sm90.work_tile", 900,
+                                          "clock() at the steps of three tiles", 0, "term dropped");
 constexpr Constant work_tile_column =
-    code("prefill_sm90.item.column", 31.0 / 16,
+    code("prefill_sm90.work_tile.column", 31.0 / 16,
          "31 instructions for 16 columns, outputs from registers");
 constexpr Constant work_tile_column_boxes =
-    code("prefill_sm90.item.column_by_tma", 14.0 / 16,
+    code("prefill_sm90.work_tile.column_by_tma", 14.0 / 16,
          "14 instructions for 16 columns, outputs through shared memory");
 
 // Of a warp, for a softcap: instructions, and clocks at the exponential units.

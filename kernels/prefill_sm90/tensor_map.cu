@@ -6,6 +6,7 @@
 
 #include "kernels/prefill_sm90/launch.cuh"
 #include "raceline/error.hpp"
+#include "support/cuda_check.cuh"
 
 namespace raceline::kernels::hopper {
 namespace {
@@ -16,11 +17,11 @@ constexpr std::int64_t chunk_bytes = 16;
 PFN_cuTensorMapEncodeTiled_v12000 find_encoder() {
     void* function = nullptr;
     cudaDriverEntryPointQueryResult found{};
-    const cudaError_t status = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function,
-                                                                12000, cudaEnableDefault, &found);
-    if (status != cudaSuccess || found != cudaDriverEntryPointSuccess || function == nullptr) {
-        throw Error(Status::internal, std::string("the driver has no cuTensorMapEncodeTiled (") +
-                                          cudaGetErrorName(status) + ")");
+    check_cuda(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                                cudaEnableDefault, &found),
+               "cudaGetDriverEntryPointByVersion");
+    if (found != cudaDriverEntryPointSuccess || function == nullptr) {
+        throw Error(Status::internal, "the driver has no cuTensorMapEncodeTiled");
     }
     return reinterpret_cast<PFN_cuTensorMapEncodeTiled_v12000>(function);
 }

@@ -14,8 +14,7 @@ namespace raceline::kernels::rows_cpu {
 
 struct Layout {
     std::int64_t elements;  ///< of the matrix
-    std::int64_t
-        length;  ///< of one run of the program: a row, or any piece where there are no rows
+    std::int64_t length;  ///< of one run of the program: a row, or any part where there are no rows
     std::int64_t runs, runs_of_task;
     bool holds_rows;  ///< a row stays in the buffer between two passes
 

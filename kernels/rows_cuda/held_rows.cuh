@@ -145,7 +145,7 @@ struct HeldRows {
         }
     }
 
-    /// Of the chunks of the row alone.
+    /// What a reduction makes of this lane's chunks of the row.
     template <RowOp op>
     __device__ __forceinline__ float over_mine() const {
         float result = start_of(op);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/rows_cuda/row_parts.cuh"
+#include "registry/enqueue.cuh"
 #include "workload/compiled_chains.hpp"
 
 namespace raceline::kernels::rows_cuda {
@@ -44,11 +45,7 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* /*w
                              bytes_of_chunks(args.extents[1], bytes, whole), device);
     }
     const int units = std::max(1, device.units);
-    switch (args.dtype) {
-        case DType::fp16: launch_type<DType::fp16>(p, tile, units, stream); break;
-        case DType::bf16: launch_type<DType::bf16>(p, tile, units, stream); break;
-        default: launch_type<DType::fp32>(p, tile, units, stream); break;
-    }
+    with_dtype(args.dtype, [&](auto type) { launch_type<type()>(p, tile, units, stream); });
 }
 
 }  // namespace raceline::kernels::rows_cuda

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "raceline/dtype.hpp"
 #include "support/cuda_check.cuh"
 
 namespace raceline {
@@ -68,6 +69,17 @@ void enqueue(const char* who, void (*code)(Parameters...), const LaunchShape& sh
 template <int... values, class Then>
 bool with_value(int value, const Then& then) {
     return ((value == values && (then(std::integral_constant<int, values>()), true)) || ...);
+}
+
+/// Calls `then` with the element type, fp16 or bf16 or, of all others, fp32, as a
+/// std::integral_constant.
+template <class Then>
+void with_dtype(DType type, const Then& then) {
+    switch (type) {
+        case DType::fp16: return then(std::integral_constant<DType, DType::fp16>());
+        case DType::bf16: return then(std::integral_constant<DType, DType::bf16>());
+        default: return then(std::integral_constant<DType, DType::fp32>());
+    }
 }
 
 }  // namespace raceline

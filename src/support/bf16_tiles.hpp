@@ -8,9 +8,11 @@
 namespace raceline {
 
 /// Whether this CPU multiplies tiles of bf16 and the operating system lets this process do it.
-/// Asked for once; the answer holds for all threads, and for the process's life. Linux then demands
-/// signal stacks (sigaltstack) that hold the tiles, too: about 12 KiB, getauxval(AT_MINSIGSTKSZ). A
-/// process that has a smaller one is denied tiles; one that sets it up later is refused it.
+/// The first call asks Linux; its answer holds for all threads until the process ends.
+///
+/// From then on each signal stack (sigaltstack) must be large enough to save the tiles, about 12
+/// KiB (getauxval(AT_MINSIGSTKSZ)). If a thread already has a smaller one, the answer is no. A
+/// smaller one that is set up later fails with ENOMEM.
 bool may_use_bf16_tiles();
 
 /// What is multiplied at a time: 16 rows of 32 elements by 32 rows of 16, into 16 x 16 floats.

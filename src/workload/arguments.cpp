@@ -18,11 +18,6 @@ TensorArg tensor(void* data, std::int64_t rows, std::int64_t heads, std::int64_t
             .head_stride = width};
 }
 
-/// Offsets beyond every length mean unbounded: int32 arithmetic in kernels must not overflow.
-std::int32_t side(std::int64_t offset, std::int64_t longest) {
-    return offset < 0 || offset >= longest ? -1 : static_cast<std::int32_t>(offset);
-}
-
 }  // namespace
 
 void set_sizes(AttentionArgs& args, const Workload& w) {
@@ -36,10 +31,9 @@ void set_sizes(AttentionArgs& args, const Workload& w) {
     args.page_size = static_cast<std::int32_t>(w.page_size);
     args.scale = static_cast<float>(w.scale_value());
     args.softcap = static_cast<float>(w.softcap);
-    const std::int64_t longest = w.seqlen_q + w.seqlen_k;
     const Window window = folded_window(w);
-    args.window_left = side(window.left, longest);
-    args.window_right = side(window.right, longest);
+    args.window_left = static_cast<std::int32_t>(window.left);
+    args.window_right = static_cast<std::int32_t>(window.right);
     args.dtype = w.dtype;
     args.kv_dtype = w.kv_dtype;
 }

@@ -57,7 +57,7 @@ struct AttentionArgs {
     float scale = 1;
     float softcap = 0;
     /// Inclusive offsets after bottom-right alignment; negative: unbounded. Causal is folded in:
-    /// window_right = min(window_right, 0).
+    /// window_right is then 0.
     std::int32_t window_left = -1;
     std::int32_t window_right = -1;
 

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workload/problem.hpp"
 
-#include <algorithm>
-
 namespace raceline {
 
 Band Problem::band() const {
-    const std::int64_t reach = seqlen_q + seqlen_k;  // further than any key from any row
-    const auto side = [reach](std::int64_t offset) {
-        return offset < 0 ? -1 : static_cast<std::int32_t>(std::min(offset, reach));
-    };
     return {static_cast<std::int32_t>(seqlen_q), static_cast<std::int32_t>(seqlen_k),
-            side(window.left), side(window.right)};
+            static_cast<std::int32_t>(window.left), static_cast<std::int32_t>(window.right)};
 }
 
 // What both say by the same names.

@@ -101,7 +101,12 @@ Window folded_window(const Workload& w) {
     if (w.mask == Mask::causal) {
         window.right = 0;
     }
-    return window;
+    // A side that reaches further than any key from any row is no bound at all.
+    const std::int64_t reach = w.seqlen_q + w.seqlen_k;
+    const auto side = [reach](std::int64_t offset) {
+        return offset < 0 || offset >= reach ? -1 : offset;
+    };
+    return {side(window.left), side(window.right)};
 }
 
 Workload::KeyRange Workload::visible(std::int64_t b, std::int64_t i) const {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // That every tile of a rung is code of its own. Published sweeps have timed one binary many times
 // under different names, with tuning parameters that no kernel read.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <regex>
 #include <set>
+#include <vector>
 
 #include "registry/registry.hpp"
 #include "tests/ladder/sass.hpp"
@@ -38,6 +40,20 @@ TEST(Tiles, no_two_are_the_same_code) {
     if (rungs == 0) {
         GTEST_SKIP() << "a build without CUDA has no machine code";
     }
+}
+
+// Reading a rung is the lesson, so that it must be short: more than half hold fewer than 150 lines.
+TEST(Rungs, hold_little_of_their_own) {
+    std::vector<int> lines;
+    for (const Kernel& kernel : all_kernels()) {
+        if (kernel.ladder) {
+            EXPECT_GT(kernel.own_lines, 0) << kernel.name;
+            lines.push_back(kernel.own_lines);
+        }
+    }
+    ASSERT_GE(lines.size(), 20U);
+    std::ranges::sort(lines);
+    EXPECT_LT(lines[lines.size() / 2], 150);
 }
 
 }  // namespace

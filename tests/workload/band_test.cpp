@@ -31,8 +31,9 @@ std::vector<Workload> workloads() {
     std::vector<Workload> all;
     for (const char* lengths :
          {"q=7,k=7", "q=3,k=11", "q=11,k=3", "q=9,k=40", "q=4,k=0", "q=1,k=5"}) {
-        for (const char* mask : {"", ",causal", ",window=4", ",window=4,causal", ",window=2:3",
-                                 ",window=0:0", ",window=inf:1", ",window=inf:6,causal"}) {
+        for (const char* mask :
+             {"", ",causal", ",window=4", ",window=4,causal", ",window=2:3", ",window=0:0",
+              ",window=99:99", ",window=inf:1", ",window=inf:6,causal"}) {
             all.push_back(parse_shape(std::string("b=2,h=4/2,d=64,") + lengths + mask));
         }
     }
@@ -72,6 +73,9 @@ TEST(Band, of_a_launch_is_that_of_its_workload) {
         expect_visible(w, of_args.band(), "of arguments");
         EXPECT_EQ(of_args.group(), of_workload.group());
         EXPECT_EQ(of_args.seqlen_k, of_workload.seqlen_k);
+        EXPECT_EQ(of_args.window.left, of_workload.window.left) << format_shape(w);
+        EXPECT_EQ(of_args.window.right, of_workload.window.right) << format_shape(w);
+        EXPECT_EQ(of_args.uneven(), of_workload.uneven()) << format_shape(w);
     }
 }
 

@@ -3,6 +3,7 @@
 // show (the memory model, the approximate instructions' real error, speed) stays to it.
 #include <gtest/gtest.h>
 #include <string>
+#include <vector>
 
 #include "registry/registry.hpp"
 #include "tests/proof/emulated_case.hpp"
@@ -13,8 +14,8 @@ namespace raceline {
 namespace {
 
 struct Case {
-    const char* rung;
-    const char* shape;
+    std::string rung;
+    std::string shape;
 };
 
 class DecodeRung : public testing::TestWithParam<Case> {};
@@ -52,68 +53,68 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"paged", "b=2,h=2/1,q=1,k=101,d=128,dtype=fp32,page=8"},
                     Case{"paged", "b=2,h=2/1,q=1,k=77,d=128,dtype=fp16,causal"}));
 
+using Cases = std::vector<Case>;
+
+Cases cases_of(const std::string& rung, const std::vector<std::string>& shapes,
+               const std::string& more = "") {
+    Cases cases;
+    for (const std::string& shape : shapes) {
+        cases.push_back({rung, shape + more});
+    }
+    return cases;
+}
+
 // Groups of every packing: 1, 2, 4 and 8 rows a warp, and groups over one, two and four warps, some
 // of them not full.
-#define RACELINE_GROUPED_CASES_OF(rung, kv)                                   \
-    Case{rung, "b=1,h=2/2,q=1,k=389,d=128,dtype=fp16,page=64" kv},            \
-        Case{rung, "b=3,h=4/2,q=1,k=100;317;7,d=64,dtype=fp16,page=16" kv},   \
-        Case{rung, "b=1,h=3/1,q=1,k=109,d=64,dtype=fp16" kv},                 \
-        Case{rung, "b=1,h=7/1,q=1,k=205,d=128,dtype=fp16,page=32,causal" kv}, \
-        Case{rung, "b=1,h=16/1,q=1,k=43,d=64,dtype=fp16" kv},                 \
-        Case{rung, "b=1,h=29/1,q=1,k=21,d=128,dtype=fp16,page=16" kv}, Case { \
-        rung, "b=2,h=8/2,q=1,k=0,d=64,dtype=fp16" kv                          \
+Cases grouped(const std::string& rung, const std::string& cache = "") {
+    return cases_of(
+        rung,
+        {"b=1,h=2/2,q=1,k=389,d=128,dtype=fp16,page=64",
+         "b=3,h=4/2,q=1,k=100;317;7,d=64,dtype=fp16,page=16", "b=1,h=3/1,q=1,k=109,d=64,dtype=fp16",
+         "b=1,h=7/1,q=1,k=205,d=128,dtype=fp16,page=32,causal",
+         "b=1,h=16/1,q=1,k=43,d=64,dtype=fp16", "b=1,h=29/1,q=1,k=21,d=128,dtype=fp16,page=16",
+         "b=2,h=8/2,q=1,k=0,d=64,dtype=fp16"},
+        cache);
+}
+
+// The same, and fp32 where a rung takes it.
+Cases grouped_and_fp32(const std::string& rung) {
+    Cases all = grouped(rung);
+    for (const char* shape :
+         {"b=1,h=8/2,q=1,k=107,d=128,dtype=fp32", "b=1,h=8/2,q=1,k=157,d=128,dtype=fp32",
+          "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}) {
+        all.push_back({rung, shape});
     }
-#define RACELINE_GROUPED_CASES(rung) RACELINE_GROUPED_CASES_OF(rung, "")
+    return all;
+}
 
 // A latent of 512 + 64 columns; heads that fill warps and CTAs, and heads that do not.
-#define RACELINE_MLA_CASES(rung)                                              \
-    Case{rung, "b=1,h=128,q=1,k=66,mla=512+64,dtype=fp16"},                   \
-        Case{rung, "b=3,h=16,q=1,k=66;7;30,mla=512+64,dtype=fp16,page=16"},   \
-        Case{rung, "b=1,h=1,q=1,k=109,mla=512+64,dtype=fp16"},                \
-        Case{rung, "b=2,h=33,q=1,k=67,mla=512+64,dtype=fp16,page=64,causal"}, \
-        Case{rung, "b=1,h=70,q=1,k=65,mla=512+64,dtype=fp16"},                \
-        Case{rung, "b=2,h=5,q=1,k=0;150,mla=512+64,dtype=fp16,page=1"},       \
-        Case{rung, "b=2,h=3,q=1,k=0,mla=512+64,dtype=fp16"}
+Cases latent(const std::string& rung) {
+    return cases_of(rung, {"b=1,h=128,q=1,k=66,mla=512+64,dtype=fp16",
+                           "b=3,h=16,q=1,k=66;7;30,mla=512+64,dtype=fp16,page=16",
+                           "b=1,h=1,q=1,k=109,mla=512+64,dtype=fp16",
+                           "b=2,h=33,q=1,k=67,mla=512+64,dtype=fp16,page=64,causal",
+                           "b=1,h=70,q=1,k=65,mla=512+64,dtype=fp16",
+                           "b=2,h=5,q=1,k=0;150,mla=512+64,dtype=fp16,page=1",
+                           "b=2,h=3,q=1,k=0,mla=512+64,dtype=fp16"});
+}
 
-INSTANTIATE_TEST_SUITE_P(gqa, DecodeRung,
-                         testing::Values(RACELINE_GROUPED_CASES("gqa"),
-                                         Case{"gqa", "b=1,h=8/2,q=1,k=107,d=128,dtype=fp32"},
-                                         Case{"gqa", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
-
-INSTANTIATE_TEST_SUITE_P(gqa_wmma, DecodeRung, testing::Values(RACELINE_GROUPED_CASES("gqa_wmma")));
-
-INSTANTIATE_TEST_SUITE_P(
-    gqa_doublebuffer, DecodeRung,
-    testing::Values(RACELINE_GROUPED_CASES("gqa_doublebuffer"),
-                    Case{"gqa_doublebuffer", "b=1,h=8/2,q=1,k=157,d=128,dtype=fp32"},
-                    Case{"gqa_doublebuffer", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
-
-INSTANTIATE_TEST_SUITE_P(
-    gqa_occupancy, DecodeRung,
-    testing::Values(RACELINE_GROUPED_CASES("gqa_occupancy"),
-                    Case{"gqa_occupancy", "b=1,h=8/2,q=1,k=157,d=128,dtype=fp32"},
-                    Case{"gqa_occupancy", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
-
-INSTANTIATE_TEST_SUITE_P(gqa_ilp, DecodeRung,
-                         testing::Values(RACELINE_GROUPED_CASES("gqa_ilp"),
-                                         Case{"gqa_ilp", "b=1,h=8/2,q=1,k=157,d=128,dtype=fp32"},
-                                         Case{"gqa_ilp", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
-
+INSTANTIATE_TEST_SUITE_P(gqa, DecodeRung, testing::ValuesIn(grouped_and_fp32("gqa")));
+INSTANTIATE_TEST_SUITE_P(gqa_wmma, DecodeRung, testing::ValuesIn(grouped("gqa_wmma")));
+INSTANTIATE_TEST_SUITE_P(gqa_doublebuffer, DecodeRung,
+                         testing::ValuesIn(grouped_and_fp32("gqa_doublebuffer")));
+INSTANTIATE_TEST_SUITE_P(gqa_occupancy, DecodeRung,
+                         testing::ValuesIn(grouped_and_fp32("gqa_occupancy")));
+INSTANTIATE_TEST_SUITE_P(gqa_ilp, DecodeRung, testing::ValuesIn(grouped_and_fp32("gqa_ilp")));
 INSTANTIATE_TEST_SUITE_P(gqa_scorestationary, DecodeRung,
-                         testing::Values(RACELINE_GROUPED_CASES("gqa_scorestationary")));
-
-INSTANTIATE_TEST_SUITE_P(fp8_kv, DecodeRung,
-                         testing::Values(RACELINE_GROUPED_CASES_OF("fp8_kv", ",kv=e4m3")));
-
-INSTANTIATE_TEST_SUITE_P(mla, DecodeRung, testing::Values(RACELINE_MLA_CASES("mla")));
-
-INSTANTIATE_TEST_SUITE_P(nvfp4_kv, DecodeRung,
-                         testing::Values(RACELINE_GROUPED_CASES_OF("nvfp4_kv", ",kv=nvfp4"),
-                                         Case{"nvfp4_kv",
-                                              "b=3,h=4/1,q=1,k=7,d=64,dtype=fp16,kv=nvfp4"},
-                                         Case{"nvfp4_kv",
-                                              "b=2,h=2/1,q=1,k=5;9,d=64,dtype=fp16,kv=nvfp4,"
-                                              "page=1"}));
+                         testing::ValuesIn(grouped("gqa_scorestationary")));
+INSTANTIATE_TEST_SUITE_P(fp8_kv, DecodeRung, testing::ValuesIn(grouped("fp8_kv", ",kv=e4m3")));
+INSTANTIATE_TEST_SUITE_P(mla, DecodeRung, testing::ValuesIn(latent("mla")));
+INSTANTIATE_TEST_SUITE_P(nvfp4_kv, DecodeRung, testing::ValuesIn(grouped("nvfp4_kv", ",kv=nvfp4")));
+INSTANTIATE_TEST_SUITE_P(
+    nvfp4_kv_odd, DecodeRung,
+    testing::Values(Case{"nvfp4_kv", "b=3,h=4/1,q=1,k=7,d=64,dtype=fp16,kv=nvfp4"},
+                    Case{"nvfp4_kv", "b=2,h=2/1,q=1,k=5;9,d=64,dtype=fp16,kv=nvfp4,page=1"}));
 
 }  // namespace
 }  // namespace raceline
