@@ -220,7 +220,8 @@ RL_API rl_status rl_devices(char** json);
 
 /* The predicted case as a JSON object, in the form of receipts. Its members are device, kernel,
  * tile, workload, case and prediction {seconds, limiter, layer1, layer2, ...}. Where a call would
- * be refused for want of memory it has too_large, a clause.
+ * be refused for want of memory it has too_large, a clause; where the device is older than what
+ * kernels are compiled for, not_compiled.
  *
  * device: an id of rl_devices; null or "": this machine. kernel: a name; null or "": the one that a
  * call would run. Data pointers may be null. Lengths in seqlens_k are not read: all count as

@@ -19,6 +19,28 @@ HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86
+/// Scores in the making: of rows of Q by the keys of a step.
+template <int rows>
+struct ScoreSums {
+    __m512 of[rows][kStreams];
+
+    HWY_INLINE ScoreSums() {
+        RACELINE_UNROLL
+        for (int r = 0; r < rows; ++r) {
+            RACELINE_UNROLL
+            for (int i = 0; i < kStreams; ++i) {
+                of[r][i] = _mm512_setzero_ps();
+            }
+        }
+    }
+    HWY_INLINE void store(RowBlock scores) const {
+        RACELINE_UNROLL
+        for (int r = 0; r < rows; ++r) {
+            store_sums(Vec{of[r][0]}, Vec{of[r][1]}, Vec{of[r][2]}, Vec{of[r][3]}, scores.row(r));
+        }
+    }
+};
+
 /// Q is exact in bf16; weights are rounded to it.
 struct Pairs {
     static constexpr bool widens = false;
@@ -49,14 +71,7 @@ struct Pairs {
     template <int rows, bool /*streamed*/>
     RACELINE_DOT_TARGET static HWY_NOINLINE void dots(const StepRows& k, std::size_t columns,
                                                       RowBlock q, RowBlock scores) {
-        __m512 sum[rows][kStreams];
-        RACELINE_UNROLL
-        for (int r = 0; r < rows; ++r) {
-            RACELINE_UNROLL
-            for (int i = 0; i < kStreams; ++i) {
-                sum[r][i] = _mm512_setzero_ps();
-            }
-        }
+        ScoreSums<rows> sum;
         for (std::size_t c = 0; c < columns; c += kUnit) {
             __m512bh lanes[kStreams];
             RACELINE_UNROLL
@@ -69,15 +84,11 @@ struct Pairs {
                 const auto one = (__m512bh)_mm512_load_si512(q.row(r) + c / 2);
                 RACELINE_UNROLL
                 for (int i = 0; i < kStreams; ++i) {
-                    sum[r][i] = _mm512_dpbf16_ps(sum[r][i], one, lanes[i]);
+                    sum.of[r][i] = _mm512_dpbf16_ps(sum.of[r][i], one, lanes[i]);
                 }
             }
         }
-        RACELINE_UNROLL
-        for (int r = 0; r < rows; ++r) {
-            store_sums(Vec{sum[r][0]}, Vec{sum[r][1]}, Vec{sum[r][2]}, Vec{sum[r][3]},
-                       scores.row(r));
-        }
+        sum.store(scores);
     }
 
     template <int rows, bool /*streamed*/>
@@ -209,14 +220,7 @@ struct LookedUp {
     template <int rows, bool /*streamed*/>
     RACELINE_LOOKUP_TARGET static HWY_NOINLINE void dots(const StepRows& k, std::size_t columns,
                                                          RowBlock q, RowBlock scores) {
-        __m512 sum[rows][kStreams];
-        RACELINE_UNROLL
-        for (int r = 0; r < rows; ++r) {
-            RACELINE_UNROLL
-            for (int i = 0; i < kStreams; ++i) {
-                sum[r][i] = _mm512_setzero_ps();
-            }
-        }
+        ScoreSums<rows> sum;
         for (std::size_t c = 0; c < columns; c += unit) {
             RACELINE_UNROLL
             for (int i = 0; i < kStreams; ++i) {
@@ -227,16 +231,12 @@ struct LookedUp {
                     RACELINE_UNROLL
                     for (int v = 0; v < vectors; ++v) {
                         const __m512 one = _mm512_load_ps(q.row(r) + c + v * int{kLanes});
-                        sum[r][i] = _mm512_fmadd_ps(one, lanes[v], sum[r][i]);
+                        sum.of[r][i] = _mm512_fmadd_ps(one, lanes[v], sum.of[r][i]);
                     }
                 }
             }
         }
-        RACELINE_UNROLL
-        for (int r = 0; r < rows; ++r) {
-            store_sums(Vec{sum[r][0]}, Vec{sum[r][1]}, Vec{sum[r][2]}, Vec{sum[r][3]},
-                       scores.row(r));
-        }
+        sum.store(scores);
     }
 
     template <int rows, bool /*streamed*/>

@@ -32,10 +32,11 @@ class Prediction(Shown):
             "arithmetic_intensity", "ridge", ...}, as a receipt's `bound`.
         rates: where the rate of each resource comes from, by resource.
         too_large: why the call would be refused on the device for want of memory, or "".
+        not_compiled: why no build of the kernel is for the device, which is too old, or "".
     """
 
     __slots__ = ("bound", "rates", "seconds", "expected_seconds", "uncalibrated_seconds", "limiter", "terms", "resources", "band", "kernel", "tile", "device",
-                 "device_name", "rates_id", "workload", "too_large")
+                 "device_name", "rates_id", "workload", "too_large", "not_compiled")
 
     def __init__(self, text: str):
         case = json.loads(text)
@@ -57,6 +58,7 @@ class Prediction(Shown):
         self.bound: dict[str, Any] = case["bound"]
         self.rates: dict[str, str] = case.get("rates", {})  # none of a call without work
         self.too_large: str = case.get("too_large", "")
+        self.not_compiled: str = case.get("not_compiled", "")
 
     def _rows(self) -> list[list[str]]:
         """Terms and resources that matter, the largest first."""
@@ -75,7 +77,8 @@ class Prediction(Shown):
         band = f" ({seconds(self.band[0])} to {seconds(self.band[1])})" if self.band else ""
         return (f"{seconds(self.expected_seconds)} expected{band}, {seconds(self.seconds)} by the model, "
                 f"on {self.device_name or self.device}, limited by {self.limiter}: {self.kernel}"
-                + (f". A call would be refused: {self.too_large}" if self.too_large else ""))
+                + (f". A call would be refused: {self.too_large}" if self.too_large else "")
+                + (f". But {self.not_compiled}" if self.not_compiled else ""))
 
     def __repr__(self) -> str:
         return (f"<Prediction {seconds(self.expected_seconds)}, limiter {self.limiter}, kernel "

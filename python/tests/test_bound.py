@@ -39,6 +39,12 @@ def test_a_call_that_does_not_fit_says_so():
     assert raceline.predict("b=64,h=32/8,q=1,k=131072,d=128", device="h200").too_large == ""
 
 
+def test_a_device_that_nothing_is_compiled_for_says_so():
+    found = raceline.predict("h=16,q=4096,k=4096,d=128,dtype=fp16", device="v100")
+    assert "compute capability 7.5" in found.not_compiled and found.not_compiled in str(found)
+    assert raceline.predict("h=16,q=4096,k=4096,d=128", device="h200").not_compiled == ""
+
+
 def test_no_kernel_is_predicted_below_it():
     assert raceline.predict(SHAPE, device="h200").seconds >= raceline.bound(SHAPE, device="h200").seconds
 

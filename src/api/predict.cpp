@@ -6,6 +6,7 @@
 #include "api/predicted_case.hpp"
 #include "device/catalog.hpp"
 #include "receipt/rows.hpp"
+#include "run/call_caveats.hpp"
 #include "run/memory_need.hpp"
 #include "support/check.hpp"
 #include "workload/shape_grammar.hpp"
@@ -159,6 +160,9 @@ Json predicted_case_to_json(const PredictedCase& predicted) {
     if (auto why = why_too_large(*which.kernel, which.tile, which.workload, predicted.device);
         !why.empty()) {
         row["too_large"] = std::move(why);
+    }
+    if (auto why = why_not_compiled(predicted.device); !why.empty()) {
+        row["not_compiled"] = std::move(why);
     }
     return row;
 }

@@ -44,7 +44,8 @@ constexpr std::array other_resources{"byte.dram_read"sv,
                                      "power.limit"sv,
                                      "power.idle"sv,
                                      "power.voltage_slope"sv};
-constexpr std::array flop_engines{"wgmma"sv, "mma"sv, "tcgen05"sv, "mfma"sv, "fma"sv, "dot"sv};
+constexpr std::array flop_engines{"wgmma"sv, "mma"sv, "tcgen05"sv, "mfma"sv,
+                                  "fma"sv,   "dot"sv, "amx"sv};
 constexpr std::array flop_types{"fp64"sv, "fp32"sv,  "tf32"sv,       "bf16"sv,      "fp16"sv,
                                 "e4m3"sv, "nvfp4"sv, "fp16_acc16"sv, "e4m3_acc16"sv};
 // What receipts hold besides: products of libraries, tokens that fit, bytes of buffers.

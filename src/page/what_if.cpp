@@ -49,6 +49,9 @@ Json caveats_json(double seconds, const Workload& workload, const Device& device
         !why.empty()) {
         caveats.push_back(fmt::format("But a call would be refused: {}.", why));
     }
+    if (const std::string why = why_not_compiled(device); !why.empty()) {
+        caveats.push_back(fmt::format("But {}.", why));
+    }
     if (lacks_launch_floor(device, seconds)) {
         caveats.push_back(fmt::format("But {}.", launch_floor_unknown));
     }

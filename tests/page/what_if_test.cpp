@@ -60,6 +60,8 @@ TEST(WhatIf, SaysWhatMustBeKnownBeforeATimeIsTaken) {
         std::string::npos);
     EXPECT_NE(caveats("op=linear,m=1,n=1,k=1,dtype=bf16", "b200").find("no launch floor"),
               std::string::npos);
+    EXPECT_NE(caveats("h=16,q=4096,k=4096,d=128,dtype=fp16", "v100").find("capability 7.5"),
+              std::string::npos);
     EXPECT_EQ(caveats("b=4,h=32/8,q=1,k=1000,d=128,dtype=bf16", "h200"), "[]");
 }
 

@@ -21,9 +21,9 @@ TEST(DeviceTable, ridges_are_the_fastest_engines_rates_over_what_memory_delivers
     d.rates["flop.wgmma.bf16.burst"].value = 9e14;
     d.rates["flop.fma.fp32"].value = 6e13;
     const std::string table = devices_table(std::array{d});
-    EXPECT_THAT(table, AllOf(HasSubstr("ridge bf16"), HasSubstr("800 TFLOP/s"), HasSubstr(" 400 "),
+    EXPECT_THAT(table, AllOf(HasSubstr("ridge bf16"), HasSubstr(" 800 "), HasSubstr(" 400 "),
                              HasSubstr(" 30 "), HasSubstr("2.00 TB/s")));
-    EXPECT_THAT(table, Not(HasSubstr("900 TFLOP/s")));
+    EXPECT_THAT(table, Not(HasSubstr(" 900 ")));
 }
 
 // A pipe has room for the types and the ridges of generations, the oldest first.
