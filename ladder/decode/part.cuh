@@ -9,14 +9,18 @@
 
 #include "gpu/ptx/approx_ftz_f32.cuh"
 #include "gpu/tile/base_two.cuh"
-#include "gpu/tile/row_tile.cuh"
 #include "ladder/decode/plan.hpp"
 
 namespace raceline::kernels::decode {
 
 constexpr float lowest = -3e38F;  // below every score, and finite: no infinity minus infinity
 
-using gpu::to_float;
+inline __device__ float to_float(float x) {
+    return x;
+}
+inline __device__ float to_float(__half x) {
+    return __half2float(x);
+}
 inline __device__ void convert(float x, float& to) {
     to = x;
 }

@@ -96,8 +96,9 @@ TEST_F(RateSources, DatasheetWhereNothingIsMeasured) {
 TEST_F(RateSources, TilesThatThisProcessMayNotUseHaveNoRate) {
     device_ = datasheet_device("cpu");
     const std::string path = (folder_ / "with-tiles.jsonl").string();
-    write(path, {ceiling_row(device_, "flop.amx.bf16", 3e12),
-                 ceiling_row(device_, "byte.dram_read", 1e11)});
+    Json tiles = ceiling_row(device_, "flop.amx.bf16", 3e12);
+    tiles["ceiling"]["unit"] = "flop/s";
+    write(path, {tiles, ceiling_row(device_, "byte.dram_read", 1e11)});
     device_.has_bf16_tiles = false;
     apply(path);
     EXPECT_EQ(device_.find("flop.amx.bf16"), std::nullopt);
