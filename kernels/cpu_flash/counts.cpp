@@ -218,7 +218,7 @@ Amounts decode_work(const Workload& w, const Target& target, const WorkTile& wor
         const double stored = rows > (target.vectors == 4 ? 4 : 2) ? store_slots * 1.0 : 0;
         const double slots =
             w.kv_dtype != DType::e4m3 ? 1
-            : target.looks_up
+            : target.looks_up && stored == 0
                 ? counted(3.25,
                           "of 64 bytes: two look-ups of three, a sign, two shuffles, four "
                           "vectors of floats")
