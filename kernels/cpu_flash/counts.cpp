@@ -40,8 +40,8 @@ struct Target {
     std::int64_t vectors;
     Products products;
     bool dot;
-    /// Of bytes; CPUs that multiply pairs do (but Cooper Lake), and Ice Lake, which is not told
-    /// apart.
+    /// Whether decode looks e4m3 up. No member of Device says so. It is taken from has_bf16_dot,
+    /// which is wrong of Cooper Lake (no look-ups) and of Ice Lake (look-ups without pairs).
     bool looks_up;
 
     Target(const Workload& w, const Device& device) {

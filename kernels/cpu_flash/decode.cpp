@@ -300,7 +300,7 @@ void decode_task(const Task& task) {
     if (task.products == Products::pairs) {
         return decode<Pairs>(task);
     }
-    // Rows that do not share a load are faster on what is widened once.
+    // Where more rows read a key than share a load, widening it once was faster.
     if (task.args->kv_dtype == DType::e4m3 && has_lookup() && task.work_tile.rows <= kRowsAtOnce) {
         return decode<LookedUp>(task);
     }

@@ -130,13 +130,8 @@ struct TileEngine : DotEngine {
         asm volatile("" : : : "memory");
     }
 
-    /// What follows the last key, up to a whole tile, may be anything: its scores are masked.
-    static void pack_keys(const CacheRows& k, std::int64_t key0, std::int64_t count,
-                          std::size_t columns, float* to, std::int64_t stride) {
-        DotEngine::pack_keys(k, key0, count, columns, to, stride);
-    }
-
-    /// (columns, keys): a column's keys stand in pairs, zeros behind the last.
+    /// (columns, keys): a column's keys stand in pairs, zeros behind the last. Of K, which
+    /// DotEngine packs, the rest of a tile may be anything: its scores are masked.
     static void pack_values(const CacheRows& v, std::int64_t key0, std::int64_t count,
                             std::size_t columns, float* to, std::int64_t stride) {
         constexpr std::int64_t pairs_at_once = keys_at_once / 2;

@@ -123,7 +123,8 @@ std::string devices_table(std::span<const Device> devices, const TextStyle& styl
     }
     return table.str(style) +
            paragraph(
-               "fp16 to fp32: the type's fastest engine, dense, in TFLOP/s. Ridge: FLOP/B of "
+               "fp16 to fp32: the type's fastest engine, dense, in TFLOP/s; of fp32 plain "
+               "multiply-adds. Ridge: FLOP/B of "
                "DRAM from which on that engine limits, and not memory.",
                style);
 }
