@@ -11,7 +11,7 @@ help:
 	@echo "make test      build everything and run all tests"
 	@echo "make docs      write the tables, figures and pictures of README.md and docs/ from committed receipts"
 	@echo "make site      the site of docs/, with links checked, in build/site"
-	@echo "make lint      clang-format, clang-tidy, layering, figures and prose of pages, size budgets"
+	@echo "make lint      clang-format, clang-tidy, layering, figures and prose of pages"
 	@echo "make sanitize  the CPU tests under address, undefined-behaviour and thread sanitizers"
 	@echo "make python-test  the Python package in an environment of its own, and its tests"
 	@echo "make release   wheels (CPU, CUDA 13) and a tarball in dist/, each tried where nothing else is installed"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which hardware counters are read, and the rule by which they name a limiter. The thresholds stand
-here and nowhere else, and stood before any rung was profiled.
+"""Which hardware counters are read, and the rule by which they name a limiter. The thresholds
+stood here before any rung was profiled; the model has the same two (src/model/limiter_share.hpp).
 
 Busy is the share of a launch's time in which a resource does all that it can. Of the units of an SM
 that is the counters' percent of the sustained peak over the elapsed time, so that SMs without work

@@ -41,6 +41,9 @@ place(ladder              src/support src/workload src/device src/model src/sche
 place(apps/raceline       src/support src/receipt src/timing src/workload src/device src/probe
                           src/model src/registry src/run src/tune src/api src/report src/plot src/page
                           raceline)
+# What runs in the browser, and the model as WebAssembly. host_cpu.cpp stands for code of engines that
+# need a machine: the browser has counts alone.
+place(page/model          kernels/cpu_flash kernels/linear_onednn src/support src/device src/page raceline)
 place(python/src          src/support src/receipt src/timing src/device src/run src/api src/page
                           raceline)
 # The Python package in the order in which its modules may import each other. `_core` is python/src.
@@ -244,12 +247,22 @@ macro(check_imports file place reach)
 endmacro()
 
 set(patterns)
-foreach(tree src operations kernels ladder cpu gpu apps python/src python/raceline bench)
+foreach(tree src operations kernels ladder cpu gpu apps page python/src python/raceline bench)
   foreach(ending h hpp cuh c cpp cu inc py pyi)
     list(APPEND patterns ${SOURCE}/${tree}/*.${ending})
   endforeach()
 endforeach()
 file(GLOB_RECURSE files RELATIVE ${SOURCE} ${patterns})
+set(patterns)
+foreach(ending inl ipp cc cxx hh hxx)
+  list(APPEND patterns ${SOURCE}/*.${ending})
+endforeach()
+file(GLOB_RECURSE others RELATIVE ${SOURCE} ${patterns})
+foreach(file ${others})
+  if(file MATCHES "^(src|operations|kernels|ladder|cpu|gpu|apps|page|python|bench)/")
+    complain("${file}: nobody looks at what files of this ending include")
+  endif()
+endforeach()
 foreach(file ${files})
   place_of(${file} place)
   reach_of("${place}" reach)

@@ -42,7 +42,4 @@ sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build-lint/compile_commands.json | sort -
     grep -v -e /build-lint/generated/ -e _nocuda | xargs grep -L foreach_target |
     xargs -P "$(nproc)" -n 1 clang-tidy-19 -p build-lint --quiet --warnings-as-errors='*' \
         --checks=-bugprone-suspicious-include
-# Said, not refused: a file that must be longer says why in its review.
-git ls-files '*.cpp' '*.hpp' '*.h' '*.c' '*.cu' '*.cuh' '*.cmake' '*.sh' '*.py' | xargs wc -l |
-    awk '$2 != "total" && $1 > 300 {print "lint: " $2 " has " $1 " lines, the budget is 300"}'
 echo "lint: clean"

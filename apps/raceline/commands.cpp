@@ -140,7 +140,7 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
     add_json(*kernels, o);
     kernels
         ->add_option("--diff", o.diff,
-                     "two rungs of the ladder: shows what the second changes in the first")
+                     "two rungs of the ladder: shows what changes from the first to the second")
         ->expected(2)
         ->excludes("--json")
         ->type_name("RUNG");

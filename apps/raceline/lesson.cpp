@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// `raceline kernels --diff`: what a rung of the ladder changes of another one. That is what its own
-// files hold, without the lines that every file has.
+// `raceline kernels --diff`: what rungs of the ladder change, from one to another that builds on
+// it. That is what their own files hold, without the lines that every file has.
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "options.hpp"
 #include "registry/registry.hpp"
@@ -54,6 +55,36 @@ std::string own_lines(std::string_view content) {
     return own;
 }
 
+// From the rung behind `first` to `last`, each of which changes the one before it.
+std::vector<const Kernel*> rungs_between(const Kernel& first, const Kernel& last) {
+    std::vector<const Kernel*> rungs;
+    std::string passed;
+    for (const Kernel* rung = &last; rung != &first;) {
+        const std::string_view before = rung->rung->predecessor;
+        require(!before.empty(), Status::invalid_argument, "{} does not build on {}: it {}",
+                last.name, first.name,
+                passed.empty() ? "is the first rung of its track" : "builds on " + passed);
+        rungs.push_back(rung);
+        passed += fmt::format("{}{}", passed.empty() ? "" : ", ", before);
+        rung = &find_kernel(before);
+    }
+    std::ranges::reverse(rungs);
+    return rungs;
+}
+
+void print_rung(const Kernel& rung, const TextStyle& style) {
+    fmt::print("{}", paragraph(fmt::format("{} after {}: {}", rung.name, rung.rung->predecessor,
+                                           rung.rung->changes),
+                               style));
+    fmt::print("{}", paragraph(fmt::format("To be seen: {}.", rung.rung->evidence), style));
+    for (const build_info::EmbeddedFile& file : build_info::ladder_sources()) {
+        const fs::path path{std::string(file.path)};
+        if (path.parent_path().filename() == rung.name) {
+            fmt::print("\n== {}\n\n{}", path.filename().string(), own_lines(file.content));
+        }
+    }
+}
+
 }  // namespace
 
 void print_lesson(const std::string& before, const std::string& after, const TextStyle& style) {
@@ -61,23 +92,13 @@ void print_lesson(const std::string& before, const std::string& after, const Tex
     const Kernel& now = rung_called(after);
     require(&then != &now, Status::invalid_argument,
             "--diff takes two rungs that differ; both are {}", now.name);
-    fmt::print(
-        "{}",
-        paragraph(fmt::format("{} after {}: {}", now.name, then.name, now.rung->changes), style));
-    if (now.rung->predecessor != then.name) {
-        fmt::print("({})\n", now.rung->predecessor.empty()
-                                 ? "it is the first rung of its track"
-                                 : fmt::format("its predecessor is {}", now.rung->predecessor));
-    }
-    fmt::print("{}", paragraph(fmt::format("To be seen: {}.", now.rung->evidence), style));
-    fmt::print("{}", paragraph("Its own files follow, without licence, includes, namespaces and "
-                               "the record of the words above.",
+    const std::vector<const Kernel*> rungs = rungs_between(then, now);
+    fmt::print("{}", paragraph("What each rung changes, and its own files, without licence, "
+                               "includes, namespaces and the record of these words.",
                                style));
-    for (const build_info::EmbeddedFile& file : build_info::ladder_sources()) {
-        const fs::path path{std::string(file.path)};
-        if (path.parent_path().filename() == now.name) {
-            fmt::print("\n== {}\n\n{}", path.filename().string(), own_lines(file.content));
-        }
+    for (const Kernel* rung : rungs) {
+        fmt::print("\n");
+        print_rung(*rung, style);
     }
 }
 

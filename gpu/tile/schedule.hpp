@@ -34,9 +34,9 @@ struct Divider {
 };
 
 /// The rows of a sequence of `length` that tile number `tile` of `rows` has, a multiple of 64.
-/// Where they do not come out even it is the first tile that has fewer groups of 64. All of an
-/// work tile's keys go by all of its warpgroups, and under a causal mask the first tile's are the
-/// fewest: so the least is read, and those without rows wait for the least.
+/// Where they do not come out even it is the first tile that has fewer groups of 64. Every
+/// warpgroup of a work tile waits for all of the tile's keys, also one without rows. Under a causal
+/// mask the first tile has the fewest keys.
 constexpr Rows rows_of_tile(std::int32_t tile, std::int32_t length, std::int32_t rows) {
     const std::int32_t over = (length + 63) / 64 * 64 % rows;
     const std::int32_t missing = over == 0 ? 0 : rows - over;

@@ -19,19 +19,25 @@ HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86
+/// What is to be done for each of `rows` rows and `vectors` vectors of it, without a loop.
+template <int rows, int vectors, class Do>
+HWY_INLINE void each(const Do& what) {
+    RACELINE_UNROLL
+    for (int r = 0; r < rows; ++r) {
+        RACELINE_UNROLL
+        for (int v = 0; v < vectors; ++v) {
+            what(r, v);
+        }
+    }
+}
+
 /// Scores in the making: of rows of Q by the keys of a step.
 template <int rows>
 struct ScoreSums {
     __m512 of[rows][kStreams];
 
     HWY_INLINE ScoreSums() {
-        RACELINE_UNROLL
-        for (int r = 0; r < rows; ++r) {
-            RACELINE_UNROLL
-            for (int i = 0; i < kStreams; ++i) {
-                of[r][i] = _mm512_setzero_ps();
-            }
-        }
+        each<rows, kStreams>([&](int r, int i) { of[r][i] = _mm512_setzero_ps(); });
     }
     HWY_INLINE void store(RowBlock scores) const {
         RACELINE_UNROLL
@@ -226,14 +232,10 @@ struct LookedUp {
             for (int i = 0; i < kStreams; ++i) {
                 __m512 lanes[vectors];
                 load(k[i], c, columns, lanes);
-                RACELINE_UNROLL
-                for (int r = 0; r < rows; ++r) {
-                    RACELINE_UNROLL
-                    for (int v = 0; v < vectors; ++v) {
-                        const __m512 one = _mm512_load_ps(q.row(r) + c + v * int{kLanes});
-                        sum.of[r][i] = _mm512_fmadd_ps(one, lanes[v], sum.of[r][i]);
-                    }
-                }
+                each<rows, vectors>([&](int r, int v) {
+                    const __m512 one = _mm512_load_ps(q.row(r) + c + v * int{kLanes});
+                    sum.of[r][i] = _mm512_fmadd_ps(one, lanes[v], sum.of[r][i]);
+                });
             }
         }
         sum.store(scores);
@@ -244,41 +246,25 @@ struct LookedUp {
                                                           RowBlock weights, std::size_t step,
                                                           RowBlock out) {
         __m512 weight[rows][kStreams];
-        RACELINE_UNROLL
-        for (int r = 0; r < rows; ++r) {
-            RACELINE_UNROLL
-            for (int i = 0; i < kStreams; ++i) {
-                weight[r][i] = _mm512_set1_ps(weights.row(r)[step * kStreams + i]);
-            }
-        }
+        each<rows, kStreams>([&](int r, int i) {
+            weight[r][i] = _mm512_set1_ps(weights.row(r)[step * kStreams + i]);
+        });
         for (std::size_t c = 0; c < columns; c += unit) {
             __m512 sum[rows][vectors];
-            RACELINE_UNROLL
-            for (int r = 0; r < rows; ++r) {
-                RACELINE_UNROLL
-                for (int j = 0; j < vectors; ++j) {
-                    sum[r][j] = _mm512_load_ps(out.row(r) + c + j * int{kLanes});
-                }
-            }
+            each<rows, vectors>([&](int r, int j) {
+                sum[r][j] = _mm512_load_ps(out.row(r) + c + j * int{kLanes});
+            });
             RACELINE_UNROLL
             for (int i = 0; i < kStreams; ++i) {
                 __m512 lanes[vectors];
                 load(v[i], c, columns, lanes);
-                RACELINE_UNROLL
-                for (int r = 0; r < rows; ++r) {
-                    RACELINE_UNROLL
-                    for (int j = 0; j < vectors; ++j) {
-                        sum[r][j] = _mm512_fmadd_ps(weight[r][i], lanes[j], sum[r][j]);
-                    }
-                }
+                each<rows, vectors>([&](int r, int j) {
+                    sum[r][j] = _mm512_fmadd_ps(weight[r][i], lanes[j], sum[r][j]);
+                });
             }
-            RACELINE_UNROLL
-            for (int r = 0; r < rows; ++r) {
-                RACELINE_UNROLL
-                for (int j = 0; j < vectors; ++j) {
-                    _mm512_store_ps(out.row(r) + c + j * int{kLanes}, sum[r][j]);
-                }
-            }
+            each<rows, vectors>([&](int r, int j) {
+                _mm512_store_ps(out.row(r) + c + j * int{kLanes}, sum[r][j]);
+            });
         }
     }
 };

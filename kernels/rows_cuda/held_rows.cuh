@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain whose steps are known when it is compiled (chains.hpp), on rows of whole chunks of 16
-// bytes that their lanes hold. A CTA takes its rows and ends: SMs are not equally near to all
+// A chain whose steps are known when it is compiled (compiled_chains.hpp), on rows of whole chunks
+// of 16 bytes that their lanes hold. A CTA takes its rows and ends: SMs are not equally near to all
 // memory, and what the next CTA reads is asked for when one has ended, not when all have.
 #pragma once
 

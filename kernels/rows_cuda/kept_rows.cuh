@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chain whose steps are known when it is compiled and that reduces one matrix, on rows that are
 // too wide for the registers of a CTA. A cluster of CTAs keeps a row in its shared memory, a
-// section each; a single CTA does where it has room, a small one for each row where an SM has room
-// for four. Where a row begins or ends inside of 16 bytes, its first and last chunk have a
-// neighbour's elements beside its own. A thread copies, reduces and stores chunks of its own, so
-// that it asks for the next row's chunks as soon as it has stored this one's, and waits for others
-// only where sums meet. Statistics of a norm or softmax are taken while the row comes in: memory
-// would wait while lanes went over it once more.
+// section each; a single CTA does where it has room, one for each row where an SM has room
+// for two or, of a small one, for four. Where a row begins or ends inside of 16 bytes, its first
+// and last chunk have a neighbour's elements beside its own. A thread copies, reduces and stores
+// chunks of its own, so that it asks for the next row's chunks as soon as it has stored this one's,
+// and waits for others only where sums meet. Statistics of a norm or softmax are taken while the
+// row comes in: memory would wait while lanes went over it once more.
 #pragma once
 
 #include <cstdint>

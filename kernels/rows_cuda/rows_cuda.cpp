@@ -52,8 +52,12 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
         return "rows of eight chunks a thread are those of a known chain in fp32 that reduces one "
                "matrix";
     }
-    if (is_narrow(tile) && is_compiled(program, w) && !has_code(program, w.dtype, tile)) {
-        return "rows of known chains that reduce nothing lie in half a warp or more";
+    if (deals_out_segments(program) && is_compiled(program, w) &&
+        !has_code(program, w.dtype, tile)) {
+        return is_narrow(tile)
+                   ? "rows of known chains that reduce nothing lie in half a warp or more"
+                   : "a thread takes at most two chunks of rows whose elements know no "
+                     "other one";
     }
     if (!is_compiled(program, w) && !reads_any_chain(tile)) {
         return "its threads have registers for rows of known chains alone";

@@ -136,12 +136,14 @@ struct KeptLayout {
 /// a small CTA keeps each, where an SM has room for four and all SMs have as many. Such CTAs
 /// begin in the order of the rows, so that what all SMs read at a time lies close together: where
 /// four stay and take row after row, rows of 32 KB of an RMS norm take 285 us in the place of 267
-/// (receipts/h200/logs/2026-11-30-rows-small.txt). Else one or two larger ones where an SM has room
-/// for two, which stay, so that one of another row reads while one waits or writes. Else the fewest
-/// that hold the row, since barriers of larger clusters cost more than a second CTA an SM gains;
-/// but sixteen in the place of eight where a device has them: a tenth faster in one case, level in
-/// another (receipts/h200/logs/2026-11-29-rows-clusters.txt).
-/// `row_bytes`: of a row's chunks.
+/// (receipts/h200/logs/2026-11-30-rows-small.txt). Else a larger one, also for each row, where an
+/// SM has room for two: 208 us of 221 for rows of 100 KB. Else two that stay where an SM has room
+/// for two of them, so that one of another row reads while one waits or writes; clusters that end
+/// with their row were 3 to 22 % slower (receipts/h200/logs/2026-11-30-rows-segments.txt). Else the
+/// fewest that hold the row, since barriers of larger clusters cost more than a second CTA an SM
+/// gains; but sixteen in the place of eight where a device has them: a tenth faster in one case,
+/// level in another (receipts/h200/logs/2026-11-29-rows-clusters.txt). `row_bytes`: of a row's
+/// chunks.
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std::int64_t row_bytes,
                               const Device& device) {
     if (!reduces_one_matrix(program) || row_bytes <= most_held_bytes) {
@@ -163,7 +165,7 @@ inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std:
     const int two = kept_threads_of_sm / many;
     for (const int cluster : {1, 2}) {
         if (serves(cluster, two)) {
-            return {cluster, two, many};
+            return {cluster, two, many, cluster > 1};
         }
     }
     for (const int cluster : {1, 2, 4, most > 8 ? 16 : 8}) {
@@ -207,15 +209,21 @@ constexpr bool holds_vectors(const Tile& tile) {
 
 /// Whether code that knows a chain is compiled for a tile. Where elements do not know their row a
 /// thread takes one chunk and ends: with more it was up to 8 % slower, at no size faster
-/// (receipts/h200/logs/2026-11-28-rows-tiles.tsv). Eight chunks fit in a thread's registers where
-/// they are fp32 as they were loaded, and one matrix is all that is loaded.
+/// (receipts/h200/logs/2026-11-28-rows-tiles.tsv). Where they know no other one of it, as with a
+/// bias, it takes at most two: with four `bias+gelu` was 5 % slower and `gain+bias` 1 %, and only a
+/// rotation, which has angles to load, is fastest with four
+/// (receipts/h200/logs/2026-11-30-rows-segments.txt). Eight chunks fit in a thread's registers
+/// where they are fp32 as they were loaded, and one matrix is all that is loaded.
 constexpr bool has_code(const RowProgram& program, DType type, const Tile& tile) {
     if (is_longest(tile)) {
         return type == DType::fp32 && has_reductions(program) && !has_rope(program) &&
                steps_before(program, program.size, takes_matrix) == 0;
     }
-    return knows_rows(program) ? has_reductions(program) || !is_narrow(tile)
-                               : is_flat(tile) && tile.chunks == 1;
+    if (!knows_rows(program)) {
+        return is_flat(tile) && tile.chunks == 1;
+    }
+    const bool few = tile.chunks <= 2 || has_rope(program);
+    return has_reductions(program) || (!is_narrow(tile) && few);
 }
 
 /// Whether a thread needs no more registers for a row than for what it loads of it and of one row

@@ -25,11 +25,14 @@ std::int64_t shared_bytes(const Tile& t, int pitch, int v_width, bool shared_kv)
 
 // The most keys that one CTA can see: a window bounds it, whatever the length.
 std::int64_t longest_range(const Problem& s, const Tile& tile) {
-    if (s.window.left < 0 || s.window.right < 0) {
+    if (s.window.left < 0) {
         return s.seqlen_k;
     }
+    // Without a right side the first query sees the most: the others' keys, too.
     const std::int64_t queries = (tile.rows - 1) / std::max<std::int64_t>(s.group(), 1) + 2;
-    return std::min(s.seqlen_k, s.window.left + s.window.right + queries);
+    const std::int64_t seen =
+        s.window.right < 0 ? s.seqlen_q : s.window.right + std::min(s.seqlen_q, queries);
+    return std::min(s.seqlen_k, s.window.left + seen);
 }
 
 // CTAs that a unit holds at once. Registers are those declared for sm_90: what matters is that the

@@ -46,10 +46,10 @@ std::string other_lengths(const Workload& w) {
 }
 
 std::string other_scores(const Workload& w) {
-    return first_of(
-        {unless(w.seqlen_q == 1,
-                "it answers one query token a sequence, not " + std::to_string(w.seqlen_q)),
-         unless(!w.window && w.softcap == 0 && !w.sinks, "it knows no window, softcap or sinks")});
+    return first_of({unless(w.seqlen_q == 1, "it answers one query token a sequence, not " +
+                                                 std::to_string(w.seqlen_q)),
+                     unless(!has_window(w) && w.softcap == 0 && !w.sinks,
+                            "it knows no window, softcap or sinks")});
 }
 
 std::string other_calls(const Workload& w, const Device& device, const std::string& types) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 
 #include "api/call.hpp"
 #include "api/refusal.hpp"
@@ -14,9 +16,9 @@
 namespace raceline::api {
 namespace {
 
-// An offset beyond every length is no bound at all: kernels add it to 32-bit indices.
-std::int64_t offset(std::int64_t given, std::int64_t longest) {
-    return given < 0 || given >= longest ? -1 : given;
+// A side of a window has 64 bits in a call and 31 in a problem; a longer one hides nothing.
+std::int64_t side_of_window(std::int64_t given) {
+    return given < 0 || given > std::numeric_limits<std::int32_t>::max() ? -1 : given;
 }
 
 }  // namespace
@@ -35,9 +37,8 @@ void apply_options(const AttentionOptions& options, Call& call) {
     w.accuracy = options.accuracy;
     w.mask = options.causal ? Mask::causal : Mask::full;
     if (options.window) {
-        const std::int64_t longest = w.seqlen_q + w.seqlen_k;
         w.window =
-            Window{offset(options.window->first, longest), offset(options.window->second, longest)};
+            Window{side_of_window(options.window->first), side_of_window(options.window->second)};
     }
     w.softcap = options.softcap;
     w.sinks = options.sinks != nullptr;

@@ -9,7 +9,7 @@
 namespace raceline {
 
 /// Seconds in which the heaviest CTA is done on a unit that holds `residents` of its kind, `units`
-/// units at work. The customers are warps; what serves one of them at a time are the schedulers
+/// units at work. Warps queue; what serves one of them at a time are the schedulers
 /// (instructions, exponentials, matrix products) and the unit's shared memory. A step of a warp
 /// takes its chain of dependent instructions, or its own work where that is longer, and waits
 /// besides, at each resource

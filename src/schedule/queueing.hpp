@@ -27,11 +27,12 @@ struct BlockClocks {
                         ///< the exponentials and awaited behind them
 };
 
-/// From one block of a warpgroup to its next, where `warpgroups` share an SM: a closed network of
-/// as many customers and three stations, solved by mean value analysis (Reiser and Lavenberg,
-/// 1980). Exponentials and instructions of several warps go on side by side, each the slower for
-/// it. Products go one after the other and always take the same time, so that of the one under way
-/// half is left when the next comes. Whoever exponentiates takes three of eight issue slots.
+/// From one block of a warpgroup to its next, where `warpgroups` share an SM: a closed queueing
+/// network of as many warpgroups and three stations, solved by mean value analysis (Reiser and
+/// Lavenberg, 1980). Exponentials and instructions of several warps go on side by side, each the
+/// slower for it. Products go one after the other and always take the same time, so that of the one
+/// under way half is left when the next comes. Whoever exponentiates takes three of eight issue
+/// slots.
 ///
 /// Who is alone finds the tensor cores free, and its values are multiplied under its exponentials.
 /// Others' products are what stands there where there are others.

@@ -139,8 +139,7 @@ bool is_measurable(const Workload& w) {
 }  // namespace
 
 std::vector<Workload> draw_any_operations(std::uint64_t seed, std::size_t count) {
-    ShapeDraw draw(seed, any_operations_stream);
-    return draw_distinct(draw, count, draw_operation, is_measurable);
+    return draw_distinct(seed, any_operations_stream, count, draw_operation, is_measurable);
 }
 
 }  // namespace raceline

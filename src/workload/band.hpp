@@ -78,7 +78,7 @@ private:
     [[nodiscard]] constexpr Index shift() const { return length_k - length_q; }
 };
 
-/// As kernels hold it: sides at most the lengths' sum (Problem::band), so that nothing overflows.
+/// As kernels hold it: sides shorter than a length (folded_window), so that nothing overflows.
 using Band = BasicBand<std::int32_t>;
 /// Of any sides and lengths that a Workload may have.
 using WideBand = BasicBand<std::int64_t>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains that have code of their own: those that models are made of, and the steps of which
-// `--fuse` times them. Every other chain is read step by step by code that knows none of them.
+// Chains that have code of their own: those of one step, which `--fuse` times for longer ones, and
+// those that models are made of. Every other chain is read step by step by code that knows none of
+// them.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +23,20 @@ inline constexpr auto compiled_programs = [] {
         program_of_steps({relu}),
         program_of_steps({gelu}),
         program_of_steps({silu}),
+        program_of_steps({sigmoid}),
+        program_of_steps({tanh}),
         program_of_steps({exp}),
+        program_of_steps({square}),
         program_of_steps({add}),
+        program_of_steps({sub}),
         program_of_steps({mul}),
         program_of_steps({add, relu}),
         program_of_steps({silu, mul}),
         program_of_steps({gelu, mul}),
         program_of_steps({sigmoid, mul, add}),
         program_of_steps({bias}),
+        program_of_steps({gain}),
+        program_of_steps({gain, bias}),
         program_of_steps({bias, gelu}),
         program_of_steps({softmax}),
         program_of_steps({layernorm}),

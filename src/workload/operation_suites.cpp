@@ -172,8 +172,7 @@ std::vector<std::string> operation_shapes() {
 }
 
 std::vector<Workload> draw_operations(std::uint64_t seed, std::size_t count) {
-    ShapeDraw draw(seed, operations_stream);
-    return draw_distinct(draw, count, draw_operation, is_measurable);
+    return draw_distinct(seed, operations_stream, count, draw_operation, is_measurable);
 }
 
 std::span<const std::string_view> operation_chains() {

@@ -31,19 +31,19 @@ std::vector<double> mean_squares(const std::vector<float>& values, std::int64_t 
 }
 
 /// Keys gathered at a time, [first, last) from the variant's start on and then those before it.
-struct Piece {
+struct KeyBlock {
     std::int64_t first, count;
 };
-std::vector<Piece> pieces_of(std::int64_t first, std::int64_t last, const Variant& variant) {
-    std::vector<Piece> pieces;
+std::vector<KeyBlock> blocks_of(std::int64_t first, std::int64_t last, const Variant& variant) {
+    std::vector<KeyBlock> blocks;
     const std::int64_t start = first + variant.start(std::max<std::int64_t>(0, last - first));
     for (std::int64_t at = start; at < last; at += key_block) {
-        pieces.push_back({at, std::min(key_block, last - at)});
+        blocks.push_back({at, std::min(key_block, last - at)});
     }
     for (std::int64_t at = first; at < start; at += key_block) {
-        pieces.push_back({at, std::min(key_block, start - at)});
+        blocks.push_back({at, std::min(key_block, start - at)});
     }
-    return pieces;
+    return blocks;
 }
 
 /// What rows of one sequence and KV head are worked out from, and how.
@@ -80,9 +80,9 @@ std::vector<OracleRow> run_rows(const Task& task) {
             last = std::max(last, state.range().last);
         }
     }
-    const std::vector<Piece> pieces = pieces_of(first, last, task.variant);
+    const std::vector<KeyBlock> blocks = blocks_of(first, last, task.variant);
     std::vector<float> gathered;
-    for (const auto& [at, count] : pieces) {
+    for (const auto& [at, count] : blocks) {
         cache.keys(at, count, gathered);
         round_operands(task, gathered);
         std::rotate(gathered.begin(), gathered.begin() + task.variant.start(w.headdim) * count,
@@ -95,7 +95,7 @@ std::vector<OracleRow> run_rows(const Task& task) {
     for (RowState<T>& state : states) {
         state.normalise();
     }
-    for (const auto& [at, count] : pieces) {
+    for (const auto& [at, count] : blocks) {
         cache.values(at, count, gathered);
         round_operands(task, gathered);
         const std::vector<double> squares = mean_squares(gathered, w.headdim_v);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace raceline {
 namespace {
@@ -10,32 +11,10 @@ namespace {
 // A scale is written in decimal, and its default is not always a short number.
 constexpr double same_scale = 1e-6;
 
-struct Hidden {
-    bool left = false, right = false;
-};
-
-// Whether mask and window hide any key from any query, on either side. Windows slide by one: of a
-// sequence's left side its last query says so, of its right side the first.
-Hidden hidden_keys(const Workload& w) {
-    Hidden hidden;
-    const std::int64_t different = w.ragged() ? w.batch : 1;
-    for (std::int64_t b = 0; b < different; ++b) {
-        if (const std::int64_t rows = w.length_q(b); rows > 0) {
-            hidden.left = hidden.left || w.visible(b, rows - 1).first > 0;
-            hidden.right = hidden.right || w.visible(b, 0).last < w.length_k(b);
-        }
-    }
-    return hidden;
-}
-
 void drop_idle_sides(Workload& w) {
-    const Hidden hidden = hidden_keys(w);
-    Window sides = folded_window(w);
-    sides.left = hidden.left ? sides.left : -1;
-    sides.right = hidden.right ? sides.right : -1;
+    const Window sides = folded_window(w);
+    w.window = has_window(w) ? std::optional(sides) : std::nullopt;
     w.mask = sides.right == 0 ? Mask::causal : Mask::full;
-    const bool window = sides.left >= 0 || sides.right > 0;
-    w.window = window ? std::optional(sides) : std::nullopt;
 }
 
 void drop_equal_lengths(std::vector<std::int64_t>& lengths, std::int64_t same) {
@@ -57,7 +36,8 @@ Workload canonical(Workload workload) {
     if (!workload.is_attention()) {
         return workload;
     }
-    if (workload.window && workload.mask == Mask::causal) {
+    if (workload.window && (workload.mask == Mask::causal || workload.window->right == 0)) {
+        workload.mask = Mask::causal;
         workload.window->right = -1;
     }
     if (workload.window && *workload.window == Window{}) {
@@ -85,7 +65,7 @@ Workload plainest(Workload workload) {
     if (workload.dtype != DType::e4m3) {
         workload.accuracy = Accuracy::accurate;
     }
-    return workload;
+    return canonical(std::move(workload));
 }
 
 }  // namespace raceline

@@ -45,10 +45,12 @@ private:
     std::uint64_t counter_ = 0;
 };
 
-/// `count` different problems: what `draw_one` gives, as text of the grammar, if `wanted` takes it.
+/// `count` different problems: what `draw_one` gives of stream `stream` of `seed`, as text of the
+/// grammar, if `wanted` takes it.
 template <class DrawOne, class Wanted>
-std::vector<Workload> draw_distinct(ShapeDraw& draw, std::size_t count, const DrawOne& draw_one,
-                                    const Wanted& wanted) {
+std::vector<Workload> draw_distinct(std::uint64_t seed, std::uint64_t stream, std::size_t count,
+                                    const DrawOne& draw_one, const Wanted& wanted) {
+    ShapeDraw draw(seed, stream);
     std::vector<Workload> drawn;
     while (drawn.size() < count) {
         const Workload w = parse_shape(draw_one(draw));

@@ -181,7 +181,14 @@ std::optional<std::string> take_field(std::vector<std::string_view>& fields,
 }
 
 std::int64_t parse_window_side(std::string_view text) {
-    return same_word(text, "inf") ? -1 : parse_count("window", text);
+    if (same_word(text, "inf")) {
+        return -1;
+    }
+    const bool number =
+        !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+    require(number, bad, "shape field 'window': {} must be a whole number of keys or inf",
+            in_quotes(text));
+    return parse_count("window", text);
 }
 
 /// Fields as found; what depends on another field is settled at the end.

@@ -77,7 +77,7 @@ std::string beyond_plain(const Workload& w) {
     if (w.ragged() || w.page_size > 0) {
         return "it takes contiguous sequences of one length";
     }
-    if (w.window || w.softcap != 0 || w.sinks) {
+    if (has_window(w) || w.softcap != 0 || w.sinks) {
         return "it knows no window, softcap or sinks";
     }
     if (w.batch * w.heads_q * std::max<std::int64_t>(w.seqlen_q, 1) >

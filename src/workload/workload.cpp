@@ -101,12 +101,17 @@ Window folded_window(const Workload& w) {
     if (w.mask == Mask::causal) {
         window.right = 0;
     }
-    // A side that reaches further than any key from any row is no bound at all.
-    const std::int64_t reach = w.seqlen_q + w.seqlen_k;
-    const auto side = [reach](std::int64_t offset) {
-        return offset < 0 || offset >= reach ? -1 : offset;
+    // A side that hides no key is no bound at all. The last query's left side reaches the first key
+    // from length_k - 1 on, the first query's right side the last one from length_q - 1 on.
+    const auto side = [](std::int64_t offset, std::int64_t longest) {
+        return offset < 0 || offset >= longest - 1 ? -1 : offset;
     };
-    return {side(window.left), side(window.right)};
+    return {side(window.left, w.seqlen_k), side(window.right, w.seqlen_q)};
+}
+
+bool has_window(const Workload& w) {
+    const Window sides = folded_window(w);
+    return sides.left >= 0 || sides.right > 0;
 }
 
 Workload::KeyRange Workload::visible(std::int64_t b, std::int64_t i) const {

@@ -28,9 +28,12 @@ struct Window {
 };
 
 struct Workload;
-/// The window with causal folded in, which is a right side of 0. Every place that looks at a mask
-/// asks here.
+/// The window with causal folded in, which is a right side of 0; a side that hides no key is
+/// negative. Every place that looks at a mask asks here, so that masks which hide the same keys are
+/// one problem.
 Window folded_window(const Workload& workload);
+/// Whether it is another mask than none and causal.
+bool has_window(const Workload& workload);
 
 /// One problem. Of attention all fields but the last three count; of another operation
 /// (operation.hpp) these and `dtype`, and the rest has its defaults. Of attention: tensors are

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the committed receipts decide: engine, tile and band of every fixed suite on every device,
-// and the corrections and bands of every kernel at fixed times. Compared with past_choices.json,
-// which was written at 20638ec, when every receipt was a file in the tree: a receipt that moves to
-// receipts/index.jsonl must change nothing here.
+// and the corrections and bands of every kernel at fixed times. Compared with past_choices.json: a
+// receipt that moves to receipts/index.jsonl must change nothing here.
 //
 // New receipts, another model, tile or suite change these answers rightly. Then write the file
 // again, read its diff, and say in the commit what changed them:

@@ -176,7 +176,16 @@ TEST_F(Cli, a_rung_is_printed_as_what_it_changes) {
     EXPECT_EQ(files_printed(lesson.out), lessons_of("decode/gqa_ilp"));
     EXPECT_EQ(files_printed(box.run("kernels --diff gqa gqa_occupancy").out),
               lessons_of("decode/gqa_occupancy"));
-    EXPECT_THAT(box.run("kernels --diff gqa paged").out, HasSubstr("(its predecessor is splitkv)"));
+    // Between rungs that are no neighbours stand those on the way, and there may be no way.
+    const std::string far = box.run("kernels --diff fused paged").out;
+    EXPECT_LT(far.find("splitkv after fused: "), far.find("paged after splitkv: "));
+    EXPECT_NE(far.find("paged after splitkv: "), std::string::npos);
+    const Outcome aside = box.run("kernels --diff gqa paged");
+    EXPECT_EQ(aside.exit, 2);
+    EXPECT_THAT(aside.err, HasSubstr("paged does not build on gqa: it builds on splitkv, fused"));
+    EXPECT_EQ(aside.out, "");
+    EXPECT_THAT(box.run("kernels --diff gqa naive").err,
+                HasSubstr("naive does not build on gqa: it is the first rung of its track"));
     const Outcome engine = box.run("kernels --diff simt gqa");
     EXPECT_EQ(engine.exit, 2);
     EXPECT_THAT(engine.err, HasSubstr("--diff takes two rungs of the ladder; simt is an engine"));

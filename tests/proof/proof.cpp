@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/proof/proof.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
-#include <set>
+#include <vector>
 
 #include "registry/registry.hpp"
 #include "support/check.hpp"
@@ -67,15 +68,24 @@ std::vector<Workload> problems() {
     return list;
 }
 
-std::set<int> tiles_of(const Kernel& kernel, const Workload& w, const Device& device) {
+std::vector<int> tiles_of(const Kernel& kernel, const Workload& w, const Device& device) {
     std::vector<int> able;
     for (int tile = 0; tile < kernel.tile_count(); ++tile) {
         if (kernel.why_not(w, tile, device).empty()) {
             able.push_back(tile);
         }
     }
-    return able.empty() ? std::set<int>{}
-                        : std::set<int>{able.front(), able[able.size() / 2], able.back()};
+    return able;
+}
+
+// Of the tiles that serve a problem another one for each problem, then the first and the last.
+constexpr int rounds = 3;
+int tile_of_round(const std::vector<int>& able, int round, std::size_t served) {
+    const std::size_t n = able.size();
+    const int next = able[(served + served / n) % n];  // a round later one further
+    const int chosen[rounds] = {next, able.front(), able.back()};
+    const bool again = std::find(chosen, chosen + round, chosen[round]) != chosen + round;
+    return again ? -1 : chosen[round];
 }
 
 }  // namespace
@@ -84,10 +94,14 @@ int prove(Backend& backend, const Kernel& kernel, int most) {
     CaseOptions options;
     options.seed = 11;
     options.draws = {Draw::outliers, Draw::non_finite};
+    const std::vector<Workload> all = problems();
     int ran = 0;
-    for (const Workload& w : problems()) {
-        for (const int tile : tiles_of(kernel, w, backend.device())) {
-            if (ran < most) {
+    for (int round = 0; round < rounds; ++round) {
+        std::size_t served = 0;
+        for (const Workload& w : all) {
+            const std::vector<int> able = tiles_of(kernel, w, backend.device());
+            const int tile = able.empty() ? -1 : tile_of_round(able, round, served++);
+            if (tile >= 0 && ran < most) {
                 const Correctness verdict = backend.check(kernel, tile, w, options);
                 EXPECT_TRUE(verdict.passed) << kernel.name << ' ' << format_shape(w) << ' '
                                             << kernel.tile_text(tile) << ": " << verdict.why;

@@ -5,7 +5,7 @@
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/python)
-foreach(tree src operations kernels ladder cpu gpu apps bench tools include)
+foreach(tree src operations kernels ladder cpu gpu apps page bench tools include)
   file(COPY ${SOURCE}/${tree} DESTINATION ${WORK})
 endforeach()
 file(COPY ${SOURCE}/python/src ${SOURCE}/python/raceline DESTINATION ${WORK}/python)
@@ -52,6 +52,11 @@ forbid(src/support/json.cpp "#define HEADER \"run/gate.hpp\"\n#include HEADER" "
 forbid(gpu/tile/chunk.cuh "#  include HEADER_OF(model)" "includes what a macro says")
 allow(kernels/simt/simt.cpp "#include \"plan.hpp\"")
 allow(src/run/gate.cpp "#include \"kernels.inc\"")
+# page
+forbid(page/model/module.cpp "#include \"kernels/simt/tile.hpp\"" "includes kernels/simt/tile.hpp")
+forbid(page/model/host_cpu.cpp "#include \"apps/raceline/options.hpp\""
+       "includes apps/raceline/options.hpp")
+allow(page/model/host_cpu.cpp "#include \"kernels/cpu_flash/tile.hpp\"")
 # gpu
 forbid(gpu/ptx/bar.cuh "#include \"workload/workload.hpp\"" "includes workload/workload.hpp")
 forbid(gpu/tile/tanh.cuh "#  include \"model/counts.hpp\"" "includes model/counts.hpp")

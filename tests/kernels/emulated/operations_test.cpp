@@ -53,15 +53,26 @@ TEST(EmulatedRows, every_tile_holds_rows_of_any_width) {
 
 // Rows of whole chunks, which take the code that knows the chain: of half warps, warps and CTAs.
 TEST(EmulatedRows, chains_with_code_of_their_own) {
-    check_all(
-        "rows_cuda",
-        {"op=relu,n=5x56,dtype=fp32", "op=silu+mul,n=3x264,dtype=bf16",
-         "op=gelu+mul,n=3x1032,dtype=fp16", "op=sigmoid+mul+add,n=3x264,dtype=bf16",
-         "op=add+relu,n=300x24,dtype=fp32", "op=bias+gelu,n=3x264,dtype=fp16",
-         "op=softmax,n=5x520,dtype=fp32", "op=layernorm,n=3x1032,dtype=bf16",
-         "op=rmsnorm,n=33x128,dtype=bf16", "op=rope,n=5x256,d=64,dtype=bf16",
-         "op=add+rmsnorm,n=3x2056,dtype=bf16", "op=rmsnorm+rope,n=35x128,d=128,dtype=bf16",
-         "op=add+store+rmsnorm,n=7x136,dtype=fp16", "op=add+store+layernorm,n=3x264,dtype=fp32"});
+    check_all("rows_cuda", {"op=relu,n=5x56,dtype=fp32",
+                            "op=silu+mul,n=3x264,dtype=bf16",
+                            "op=gelu+mul,n=3x1032,dtype=fp16",
+                            "op=sigmoid+mul+add,n=3x264,dtype=bf16",
+                            "op=add+relu,n=300x24,dtype=fp32",
+                            "op=bias+gelu,n=3x264,dtype=fp16",
+                            "op=softmax,n=5x520,dtype=fp32",
+                            "op=layernorm,n=3x1032,dtype=bf16",
+                            "op=rmsnorm,n=33x128,dtype=bf16",
+                            "op=rope,n=5x256,d=64,dtype=bf16",
+                            "op=add+rmsnorm,n=3x2056,dtype=bf16",
+                            "op=rmsnorm+rope,n=35x128,d=128,dtype=bf16",
+                            "op=add+store+rmsnorm,n=7x136,dtype=fp16",
+                            "op=add+store+layernorm,n=3x264,dtype=fp32",
+                            "op=sigmoid,n=3x264,dtype=bf16",
+                            "op=square,n=9x24,dtype=fp32",
+                            "op=tanh,n=3x264,dtype=fp16",
+                            "op=sub,n=5x136,dtype=bf16",
+                            "op=gain,n=5x520,dtype=fp32",
+                            "op=gain+bias,n=7x136,dtype=fp16"});
 }
 
 // Rows that are reduced more than once, of which a thread has four chunks: their elements are
@@ -231,12 +242,20 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_held_by_one_cta) {
               {"op=rmsnorm,n=2x16640,dtype=fp32", "op=layernorm,n=1x28672,dtype=fp32"});
 }
 
-// More rows than CTAs, since a CTA asks for its next row early; the last round of chunks is not
-// whole.
+// A CTA for each row where an SM has room for two. Without clusters, and on an SM that has room for
+// one, it stays: there are more rows than CTAs, since a CTA asks for its next row early. The last
+// round of chunks is not whole.
 TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_in_shared_memory) {
-    check_all("rows_cuda",
-              {"op=rmsnorm,n=5x40008,dtype=bf16", "op=layernorm,n=3x33280,dtype=fp16",
-               "op=softmax,n=5x40000,dtype=bf16", "op=layernorm,n=3x16640,dtype=fp32"});
+    Device without_clusters = test::small_hopper_gpu(2);
+    without_clusters.compute_capability = 80;
+    without_clusters.smem_bytes_per_unit = 100 * 1024;
+    without_clusters.smem_bytes_per_cta = 99 * 1024;
+    for (const char* shape :
+         {"op=rmsnorm,n=5x40008,dtype=bf16", "op=layernorm,n=3x33280,dtype=fp16",
+          "op=softmax,n=5x40000,dtype=bf16", "op=layernorm,n=5x16640,dtype=fp32"}) {
+        check_all("rows_cuda", {shape});
+        check_all("rows_cuda", {shape}, without_clusters);
+    }
 }
 
 // Rows that begin and end inside of chunks, of which the first and the last have a neighbour's
