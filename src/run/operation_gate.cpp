@@ -45,13 +45,20 @@ std::vector<std::int64_t> rows_to_judge(const TensorSpec& tensor, double operati
     return {chosen.begin(), chosen.end()};
 }
 
+// Kernels may take numbers below the least normal one of fp32, 2^-126, for 0. In a row of at least
+// this size that is no more than fp32 rounds.
+constexpr double least_row = 0x1p-102;
+
 /// What the errors of a row are measured against: the root mean square of its answer, of logarithms
-/// at least 1.
+/// at least 1, of others that are not all 0 at least `least_row`.
 double scale_of_row(const TensorSpec& tensor, std::span<const double> row) {
     const double squares = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
     const double rms =
         std::sqrt(squares / static_cast<double>(std::max<std::size_t>(1, row.size())));
-    return tensor.logarithm ? std::max(1.0, rms) : rms;
+    if (tensor.logarithm) {
+        return std::max(1.0, rms);
+    }
+    return rms > 0 ? std::max(least_row, rms) : 0;
 }
 
 std::span<const double> values_of_row(const std::vector<double>& values, std::size_t i,

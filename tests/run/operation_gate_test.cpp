@@ -162,6 +162,28 @@ TEST(OperationGate, ASumNearZeroIsJudgedByWhatSuchSumsAre) {
     EXPECT_FALSE(passes_with(1e-4 * typical));
 }
 
+// Of numbers below the least normal one of fp32 a kernel may make 0, and of no larger ones.
+TEST(OperationGate, ARowBelowTheLeastNormalNumberMayBeZeros) {
+    const Workload w = parse_shape("op=combine,parts=1,rows=9,heads=1,d=8,sinks=1,dtype=fp32");
+    const Precision precision = precision_of(DType::fp32);
+    const auto passes_with_zeros = [&](double below_sink) {
+        OperationData in = find_operation("combine").inputs(w, 3, Draw::plain);
+        constexpr std::size_t lse_parts = 1, sinks = 2, row = 4;
+        store_element(in.data[sinks].data(), DType::fp32, 0, 1);
+        store_element(in.data[lse_parts].data(), DType::fp32, row, 1 - below_sink);
+        OperationAnswers answers(w, std::move(in));
+        StoredOutputs stored = answers.right_outputs(precision);
+        for (std::size_t c = 0; c < 8; ++c) {
+            EXPECT_NE(load_element(stored.front().data(), DType::fp32, row * 8 + c), 0);
+            store_element(stored.front().data(), DType::fp32, row * 8 + c, 0);
+        }
+        return judge(answers, precision, stored).passed;
+    };
+    EXPECT_TRUE(passes_with_zeros(89));
+    EXPECT_FALSE(passes_with_zeros(69));
+    EXPECT_FALSE(passes_with_zeros(3));
+}
+
 TEST(OperationGate, FindsAnInfinityThatShouldNotBe) {
     const Workload w = parse_shape("h=2,q=17,k=48,d=64,dtype=fp16");
     OperationAnswers answers(w, 1, Draw::non_finite);
