@@ -26,7 +26,8 @@ const std::vector<SameMasks>& same_masks() {
          {"", ",causal", ",window=299:0", ",window=inf:0", ",window=5000:7"}},
         {"h=2,q=64,k=64,d=64,dtype=fp16", {",causal", ",window=inf:0", ",window=63:0"}},
         {"h=2,q=64,k=64,d=64,dtype=fp16", {"", ",window=63:63", ",window=999:999"}},
-        {"h=4/1,q=100,k=3000,d=128,dtype=bf16", {",causal", ",window=2999:0", ",window=100000,causal"}},
+        {"h=4/1,q=100,k=3000,d=128,dtype=bf16",
+         {",causal", ",window=2999:0", ",window=100000,causal"}},
         {"h=4/1,q=100,k=3000,d=128,dtype=bf16", {",window=50:0", ",window=50,causal"}},
         {"h=4/1,q=300;200,k=400;1000,d=128,dtype=bf16", {"", ",window=999:299"}},
     };
@@ -42,7 +43,8 @@ std::vector<std::string> answers(const Workload& w, const Device& device) {
             const std::string why = kernel.why_not(w, tile, device);
             const std::string answer =
                 why.empty()
-                    ? fmt::format("{}", predict(device, kernel.counts(w, tile, device), how).seconds)
+                    ? fmt::format("{}",
+                                  predict(device, kernel.counts(w, tile, device), how).seconds)
                     : why;
             all.push_back(fmt::format("{} {}: {}", kernel.name, tile, answer));
         }
