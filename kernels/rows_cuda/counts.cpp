@@ -73,8 +73,24 @@ constexpr double slots_of_step = counted(12, "loop over the program, switch, add
 // Round numbers, chosen so that sums come near the instructions that a profiler counted (not times;
 // receipts/h200/2026-11-29-operations-odd-54bc5a0da3fd).
 constexpr double slots_of_step_of_rows = counted(24, "the same with places in 64 bits");
-/// Of a reduction among lanes: five exchanges and sums, twice where a row has several warps.
-constexpr double slots_of_exchange = counted(10, "over_row");
+/// Of a reduction: an exchange and its sum, by SASS, for each halving of the lanes; where a row has
+/// several warps, five among their lanes and as many again.
+constexpr double slots_of_exchange = counted(2, "over_row, by SASS");
+constexpr double exchanges_of_warp = 5;
+double slots_of_exchanges(double lanes) {
+    return slots_of_exchange * (lanes > 32 ? 2 * exchanges_of_warp : std::log2(lanes));
+}
+/// What becomes of its result where no barrier is between.
+double slots_of_finish(RowFinish finish) {
+    switch (finish) {
+        case RowFinish::none: return 0;
+        case RowFinish::negated: return counted(2, "by SASS");
+        case RowFinish::negative_mean:
+        case RowFinish::inverse: return counted(10, "quotient, by SASS");
+        case RowFinish::inverse_root: return counted(25, "quotient and root, by SASS");
+    }
+    return 0;
+}
 // Beside the steps' elements: round numbers, chosen so that the sums meet the instructions that a
 // profiler counted (not times; receipts/h200/2026-11-27-operations-*-2ed4b9a6823e). Of rows that
 // came later it counted 0.95 to 1.1 times these, 1.3 times where gelu is rounded to fp32.
@@ -128,7 +144,8 @@ Amounts amounts_of(std::span<const RowInstruction> steps, const Reading& reading
         a.slots += takes_matrix(op) ? slots_of_operand * reading.chunks : 0;
         a.slots += op == RowOp::rope ? slots_of_angles : 0;
         if (is_reduction(op)) {
-            a.slots += slots_of_reduction + slots_of_exchange * (reading.lanes > 32 ? 2 : 1);
+            a.slots += slots_of_exchanges(reading.lanes) +
+                       (reading.lanes > 32 ? slots_of_reduction : slots_of_finish(steps[i].finish));
         }
     }
     return a;

@@ -2,10 +2,11 @@
 #include "ladder/tracks/record.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 
 #include "device/device.hpp"
 #include "model/counts.hpp"
-#include "workload/tile_cover.hpp"
 
 namespace raceline::kernels::tracks {
 namespace {
@@ -14,8 +15,28 @@ std::string types_of(const Workload& w) {
     return std::string(name_of(w.dtype)) + " and " + name_of(w.kv_dtype);
 }
 
+// The first feature of a workload that rungs of prefill do not take, or "".
 std::string beyond_shape(const Workload& w) {
-    return w.headdim != 64 && w.headdim != 128 ? "it takes head dims 64 and 128" : beyond_plain(w);
+    if (w.headdim != 64 && w.headdim != 128) {
+        return "it takes head dims 64 and 128";
+    }
+    if (w.headdim_v != w.headdim || w.mla) {
+        return "its V is as wide as its K, and no part of it";
+    }
+    if (w.heads_q != w.heads_kv) {
+        return "it has no grouped heads";
+    }
+    if (w.ragged() || w.page_size > 0) {
+        return "it takes contiguous sequences of one length";
+    }
+    if (has_window(w) || w.softcap != 0 || w.sinks) {
+        return "it knows no window, softcap or sinks";
+    }
+    if (w.batch * w.heads_q * std::max<std::int64_t>(w.seqlen_q, 1) >
+        std::numeric_limits<std::int32_t>::max()) {
+        return "it counts the query rows of all heads in 31 bits";
+    }
+    return {};
 }
 
 }  // namespace

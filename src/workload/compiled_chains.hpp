@@ -7,46 +7,45 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <initializer_list>
 
 #include "workload/row_program.hpp"
 
 namespace raceline {
 
-constexpr RowProgram program_of_steps(std::initializer_list<RowStep> steps) {
-    return row_program({steps.begin(), steps.size()});
+template <class... Steps>
+constexpr RowProgram program_of(Steps... steps) {
+    const std::array all{steps...};
+    return row_program(all);
 }
 
 inline constexpr auto compiled_programs = [] {
     using enum RowStep;
-    return std::array{
-        program_of_steps({relu}),
-        program_of_steps({gelu}),
-        program_of_steps({silu}),
-        program_of_steps({sigmoid}),
-        program_of_steps({tanh}),
-        program_of_steps({exp}),
-        program_of_steps({square}),
-        program_of_steps({add}),
-        program_of_steps({sub}),
-        program_of_steps({mul}),
-        program_of_steps({add, relu}),
-        program_of_steps({silu, mul}),
-        program_of_steps({gelu, mul}),
-        program_of_steps({sigmoid, mul, add}),
-        program_of_steps({bias}),
-        program_of_steps({gain}),
-        program_of_steps({gain, bias}),
-        program_of_steps({bias, gelu}),
-        program_of_steps({softmax}),
-        program_of_steps({layernorm}),
-        program_of_steps({rmsnorm}),
-        program_of_steps({rope}),
-        program_of_steps({add, rmsnorm}),
-        program_of_steps({rmsnorm, rope}),
-        program_of_steps({add, store, rmsnorm}),
-        program_of_steps({add, store, layernorm}),
-    };
+    return std::array{program_of(relu),
+                      program_of(gelu),
+                      program_of(silu),
+                      program_of(sigmoid),
+                      program_of(tanh),
+                      program_of(exp),
+                      program_of(square),
+                      program_of(add),
+                      program_of(sub),
+                      program_of(mul),
+                      program_of(add, relu),
+                      program_of(silu, mul),
+                      program_of(gelu, mul),
+                      program_of(sigmoid, mul, add),
+                      program_of(bias),
+                      program_of(gain),
+                      program_of(gain, bias),
+                      program_of(bias, gelu),
+                      program_of(softmax),
+                      program_of(layernorm),
+                      program_of(rmsnorm),
+                      program_of(rope),
+                      program_of(add, rmsnorm),
+                      program_of(rmsnorm, rope),
+                      program_of(add, store, rmsnorm),
+                      program_of(add, store, layernorm)};
 }();
 
 constexpr bool same(const RowProgram& a, const RowProgram& b) {

@@ -67,24 +67,4 @@ TileCover cover_tiles(const Workload& w, std::int64_t rows, std::int64_t keys) {
     return cover;
 }
 
-std::string beyond_plain(const Workload& w) {
-    if (w.headdim_v != w.headdim || w.mla) {
-        return "its V is as wide as its K, and no part of it";
-    }
-    if (w.heads_q != w.heads_kv) {
-        return "it has no grouped heads";
-    }
-    if (w.ragged() || w.page_size > 0) {
-        return "it takes contiguous sequences of one length";
-    }
-    if (has_window(w) || w.softcap != 0 || w.sinks) {
-        return "it knows no window, softcap or sinks";
-    }
-    if (w.batch * w.heads_q * std::max<std::int64_t>(w.seqlen_q, 1) >
-        std::numeric_limits<std::int32_t>::max()) {
-        return "it counts the query rows of all heads in 31 bits";
-    }
-    return {};
-}
-
 }  // namespace raceline

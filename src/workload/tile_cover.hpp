@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "workload/workload.hpp"
 
@@ -24,10 +23,5 @@ struct TileCover {
     }
 };
 TileCover cover_tiles(const Workload& workload, std::int64_t rows, std::int64_t keys);
-
-/// The first feature of a workload beyond plain attention, as a clause for `supports`, or "":
-/// plain is contiguous sequences of one length, one query head a KV head, V as wide as K, no
-/// window, softcap, sinks or MLA, no more (batch, head, row) than fit 31 bits.
-std::string beyond_plain(const Workload& workload);
 
 }  // namespace raceline

@@ -53,15 +53,5 @@ TEST(TileCover, is_what_a_walk_over_all_tiles_finds) {
     }
 }
 
-TEST(TileCover, plain_is_what_every_feature_leaves) {
-    EXPECT_EQ(beyond_plain(parse_shape("b=2,h=3,q=37,k=70,d=64,dtype=fp16,causal")), "");
-    for (const char* shape :
-         {"b=1,h=4/2,q=3,k=7,d=64", "b=1,h=1,q=3,k=7,d=64/32", "b=1,h=1,q=3,k=7,d=64,sinks",
-          "b=1,h=1,q=3,k=7,d=64,window=2", "b=1,h=1,q=3,k=7,d=64,softcap=2",
-          "b=1,h=1,q=3,k=7,d=64,page=16", "b=2,h=1,q=3,k=7;8,d=64", "b=1,h=1,q=1,k=7,mla=512+64"}) {
-        EXPECT_NE(beyond_plain(parse_shape(shape)), "") << shape;
-    }
-}
-
 }  // namespace
 }  // namespace raceline
