@@ -76,7 +76,7 @@ constexpr double slots_of_step_of_rows = counted(24, "the same with places in 64
 /// Of a reduction: an exchange and its sum, by SASS, for each halving of the lanes; where a row has
 /// several warps, five among their lanes and as many again.
 constexpr double slots_of_exchange = counted(2, "over_row, by SASS");
-constexpr double exchanges_of_warp = 5;
+constexpr double exchanges_of_warp = counted(5, "halvings of 32 lanes");
 double slots_of_exchanges(double lanes) {
     return slots_of_exchange * (lanes > 32 ? 2 * exchanges_of_warp : std::log2(lanes));
 }

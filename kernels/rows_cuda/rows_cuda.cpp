@@ -44,6 +44,13 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
             "its rope turns heads of a power of two from {} to {} columns in {}, not of {}",
             2 * chunk, 32 * chunk, name_of(w.dtype), d);
     }
+    // Of any tile: a CTA has one chunk a thread.
+    const double elements =
+        static_cast<double>(w.extent(grid_rows)) * static_cast<double>(w.extent(grid_width));
+    if (!knows_rows(program) &&
+        elements > static_cast<double>(flat_threads) * static_cast<double>(chunk) * most_ctas) {
+        return "it counts CTAs in 31 bits";
+    }
     if (!knows_rows(program) && !(is_flat(tile) && tile.chunks == 1)) {
         return "its elements do not know their row: CTAs of 256 threads take them as they lie, a "
                "chunk each";

@@ -83,7 +83,8 @@ std::string why_not(std::span<const std::string_view> chain) {
     }
     for (const std::string_view step : chain) {
         if (step == "store" || step == "rope") {
-            return fmt::format("{} has no meaning beside a matrix product", step);
+            return fmt::format("no kernel runs {} beside a matrix product: ask for each by itself",
+                               step);
         }
     }
     return {};

@@ -93,6 +93,9 @@ void validate(const Workload& w) {
     require(norm ? w.scalar("eps") >= 0 : fmt::format("{}", w.scalar("eps")) == usual_eps,
             Status::invalid_argument, "eps is {}: {}", w.scalar("eps"),
             norm ? "it must be 0 or more" : "only norms have one, leave it out");
+    require(!has(chain, RowStep::layernorm) || w.extent(grid_width) > 1 || w.scalar("eps") > 0,
+            Status::invalid_argument,
+            "eps is 0 where a row is one number: its variance is 0, and layernorm divides by it");
 }
 
 std::vector<TensorSpec> tensors(const Workload& w) {

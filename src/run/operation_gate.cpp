@@ -104,8 +104,11 @@ void add_errors(const TensorSpec& tensor, std::span<const double> got,
                 std::span<const double> exact, double least_scale, Comparison& to) {
     const double scale = std::max(scale_of_row(tensor, exact), least_scale);
     for (std::size_t c = 0; c < got.size(); ++c) {
-        // Infinities that are right, such as the logarithm of nothing, are no error.
-        const bool same = got[c] == exact[c];
+        // Infinities that are right, such as the logarithm of nothing, are no error, nor are those
+        // of numbers that the tensor's type does not hold.
+        const bool same =
+            got[c] == exact[c] ||
+            (std::isinf(got[c]) && round_to(exact[c], rounding_of(tensor.dtype)) == got[c]);
         to.kernel.add(same ? 0 : got[c] - exact[c], std::isfinite(scale) ? scale : 1);
         if (scale > 0 && std::isfinite(scale)) {
             to.largest = std::max(to.largest, std::abs(exact[c]) / scale);
@@ -190,7 +193,7 @@ Correctness OperationAnswers::judge_output(Output& output, const Precision& prec
     require(stored.size() == tensor.bytes(), Status::invalid_argument,
             "output '{}' has {} bytes, not {}", tensor.name, stored.size(), tensor.bytes());
     if (inputs_.draw == Draw::non_finite) {
-        Correctness verdict = verdict_of_values(compare_finite(output, stored), 0);
+        Correctness verdict = verdict_of_values(compare_finite(output, precision, stored), 0);
         verdict.cases = std::ssize(output.rows);
         return verdict;
     }
@@ -210,14 +213,24 @@ Correctness OperationAnswers::judge_output(Output& output, const Precision& prec
     return verdict;
 }
 
-std::string OperationAnswers::compare_finite(const Output& output,
+// Where a sum or a step is larger than what a kernel computes in can hold, the rounded answer says
+// what becomes of it.
+std::string OperationAnswers::compare_finite(const Output& output, const Precision& precision,
                                              std::span<const std::byte> stored) const {
     const TensorSpec& tensor = spec(output);
     for (std::size_t i = 0; i < output.rows.size(); ++i) {
         const std::vector<double> got = load_row(tensor, stored, output.rows[i]);
         const std::span<const double> exact = values_of_row(output.exact, i, tensor.width);
+        std::vector<double> rounded;
+        const auto differs = [&](std::int64_t c, std::span<const double> from) {
+            return std::isfinite(got[c]) != std::isfinite(from[c]);
+        };
         for (std::int64_t c = 0; c < tensor.width; ++c) {
-            if (std::isfinite(got[c]) != std::isfinite(exact[c])) {
+            if (differs(c, exact) && rounded.empty()) {
+                rounded = operation_.rounded(workload_, inputs_, output.tensor,
+                                             std::span(&output.rows[i], 1), precision);
+            }
+            if (differs(c, exact) && differs(c, rounded)) {
                 return fmt::format("{} is {}, but {} in float64",
                                    element_text(tensor, output.rows[i] * tensor.width + c), got[c],
                                    exact[c]);

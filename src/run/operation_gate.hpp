@@ -51,7 +51,7 @@ private:
     };
     Correctness judge_output(Output& output, const Precision& precision,
                              std::span<const std::byte> stored);
-    [[nodiscard]] std::string compare_finite(const Output& output,
+    [[nodiscard]] std::string compare_finite(const Output& output, const Precision& precision,
                                              std::span<const std::byte> stored) const;
     [[nodiscard]] OperationData other_inputs(std::int64_t number) const;
     void draw_others(Output& output) const;

@@ -41,7 +41,7 @@ std::size_t edits(std::string_view a, std::string_view b) {
 }
 
 // How a candidate resembles the word, the closest kind first; and within a kind how far it is.
-enum class Kind : unsigned char { same, begins_with, near, contains, other };
+enum class Kind : unsigned char { same, begins_with, near, contains, within, other };
 struct Resemblance {
     Kind kind = Kind::other;
     std::size_t distance = 0;
@@ -63,6 +63,9 @@ Resemblance resemblance(const std::string& word, const std::string& candidate) {
     }
     if (word.size() >= least_part && candidate.find(word) != std::string::npos) {
         return {Kind::contains, distance};
+    }
+    if (candidate.size() >= least_part && word.find(candidate) != std::string::npos) {
+        return {Kind::within, distance};
     }
     return {};
 }

@@ -174,9 +174,11 @@ void require_fields(const OperationRecord& operation, const Workload& w) {
                                           : std::string("a chain of its steps"));
     }
     for (const auto& [name, value] : w.scalars) {
-        require(find_field(operation, w.op, name).kind == FieldKind::real && std::isfinite(value),
-                wrong, "field '{}' of op={} is {}: it must be {}", name, w.op, value,
-                std::isfinite(value) ? "an extent" : "finite");
+        require(find_field(operation, w.op, name).kind == FieldKind::real, wrong,
+                "field '{}' of op={} is {}: it must be an extent", name, w.op, value);
+        require(std::isfinite(static_cast<float>(value)), wrong,
+                "field '{}' of op={} is {}: it must be a number that fp32 holds", name, w.op,
+                value);
     }
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace raceline {
 namespace {
@@ -65,7 +64,7 @@ Workload plainest(Workload workload) {
     if (workload.dtype != DType::e4m3) {
         workload.accuracy = Accuracy::accurate;
     }
-    return canonical(std::move(workload));
+    return workload;
 }
 
 }  // namespace raceline

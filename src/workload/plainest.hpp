@@ -14,8 +14,9 @@ Workload canonical(Workload workload);
 
 /// The problem that a valid `workload` asks for, without what changes nothing about it: a mask or a
 /// window's side that hides no key of the longest sequence, lengths of a ragged batch that are all
-/// the longest, a scale of 1 / sqrt(headdim), an accuracy where queries have more than 8 bits.
-/// Another operation than attention has one spelling.
+/// the longest, a scale of 1 / sqrt(headdim), an accuracy where queries have more than 8 bits. Of
+/// a causal window the right side is 0, as receipts have it. Another operation than attention has
+/// one spelling.
 Workload plainest(Workload workload);
 
 }  // namespace raceline

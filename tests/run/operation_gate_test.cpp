@@ -184,6 +184,28 @@ TEST(OperationGate, ARowBelowTheLeastNormalNumberMayBeZeros) {
     EXPECT_FALSE(passes_with_zeros(3));
 }
 
+// 5 to the eighth is larger than any number in fp16. What a kernel makes of it is right, also where
+// all inputs are finite, and what it makes of others is judged as ever.
+TEST(OperationGate, WhatNoNumberOfTheTypeHoldsIsInfinite) {
+    const Workload w = parse_shape("op=square+square+square,n=4x64,dtype=fp16");
+    const Precision precision = precision_of(DType::fp16);
+    for (const Draw draw : {Draw::plain, Draw::non_finite}) {
+        OperationData in = find_operation(w.op).inputs(w, 3, Draw::plain);
+        in.draw = draw;
+        for (std::size_t i = 0; i < 4 * 64; ++i) {
+            store_element(in.data.front().data(), DType::fp16, i, i == 70 ? 5 : 1.25);
+        }
+        OperationAnswers answers(w, std::move(in));
+        StoredOutputs stored = answers.right_outputs(precision);
+        std::byte* out = stored.front().data();
+        EXPECT_TRUE(std::isinf(load_element(out, DType::fp16, 70)));
+        const Correctness verdict = judge(answers, precision, stored);
+        EXPECT_TRUE(verdict.passed) << name_of(draw) << ": " << verdict.why;
+        store_element(out, DType::fp16, 71, std::numeric_limits<double>::infinity());
+        EXPECT_FALSE(judge(answers, precision, stored).passed) << name_of(draw);
+    }
+}
+
 TEST(OperationGate, FindsAnInfinityThatShouldNotBe) {
     const Workload w = parse_shape("h=2,q=17,k=48,d=64,dtype=fp16");
     OperationAnswers answers(w, 1, Draw::non_finite);

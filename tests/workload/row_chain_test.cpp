@@ -66,7 +66,13 @@ TEST(RowChain, RefusesWhatCannotBe) {
     EXPECT_THAT(refusal("op=rows,n=4x4"), HasSubstr("operation 'rows' does not exist"));
     EXPECT_THAT(refusal("op=add+store,n=4x4"), HasSubstr("store writes what stands between"));
     EXPECT_THAT(refusal("op=linear+gemm,m=1,n=1,k=1"), HasSubstr("one matrix product"));
-    EXPECT_THAT(refusal("op=linear+rope,m=1,n=1,k=1"), HasSubstr("rope has no meaning beside"));
+    EXPECT_THAT(refusal("op=linear+rope,m=1,n=1,k=1"),
+                HasSubstr("no kernel runs rope beside a matrix product"));
+    EXPECT_THAT(refusal("op=layernorm,n=8x1,eps=0"), HasSubstr("its variance is 0"));
+    EXPECT_THAT(refusal("op=rmsnorm,n=8x8,eps=1e300"), HasSubstr("a number that fp32 holds"));
+    EXPECT_THAT(refusal("op=leaky_relu,n=8x8"), HasSubstr("did you mean 'relu'?"));
+    EXPECT_THAT(refusal("op=log_softmax,n=8x8"), HasSubstr("did you mean 'softmax'?"));
+    EXPECT_THAT(refusal("op=rmsnorm,n=8x8,epsilon=1"), HasSubstr("did you mean 'eps'?"));
     EXPECT_THAT(refusal("op=relu+relu+relu+relu+relu+relu+relu+relu+relu+relu+relu,n=4"),
                 HasSubstr("has 11 steps, and a chain at most 10"));
     EXPECT_THAT(refusal("op=relu,steps=add,n=4"), HasSubstr("is not written"));
