@@ -103,8 +103,8 @@ Window folded_window(const Workload& w) {
     }
     // A side that hides no key is no bound at all. The last query's left side reaches the first key
     // from length_k - 1 on, the first query's right side the last one from length_q - 1 on.
-    const auto side = [](std::int64_t offset, std::int64_t longest) {
-        return offset < 0 || offset >= longest - 1 ? -1 : offset;
+    const auto side = [](std::int64_t offset, std::int64_t length) {
+        return offset < 0 || offset >= length - 1 ? -1 : offset;
     };
     return {side(window.left, w.seqlen_k), side(window.right, w.seqlen_q)};
 }
