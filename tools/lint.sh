@@ -35,7 +35,9 @@ $tools/bin/python tools/prose.py
 # headers bring. All that this loses is what is asked of a main file alone (using-declarations).
 cmake --preset cpu -B build-lint -DBUILD_TESTING=OFF -DRACELINE_UNITY=ON \
     -DCMAKE_CXX_COMPILER=clang++-19 >/dev/null
-cmake --build build-lint --target build_info_files embed >/dev/null
+# Files that a build writes stand in batches, too; one of them is what the program itself prints.
+cmake --build build-lint --target build_info_files embed generated/page_sources.cpp \
+    generated/completion_scripts.cpp >/dev/null
 # Kernels written in Highway are compiled once a target by including themselves; tidy reads each
 # file once and cannot follow, so that it looks at everything else. A batch includes .cpp files.
 sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build-lint/compile_commands.json | sort -u |
