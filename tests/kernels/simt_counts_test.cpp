@@ -80,6 +80,18 @@ TEST(SimtPlan, splits_follow_the_device_and_not_a_constant) {
     EXPECT_EQ(simt::make_plan(prefill, simt::tiles[5], device).workspace_bytes, 0U);
 }
 
+// A split beyond what any query sees would be an empty CTA.
+TEST(SimtPlan, no_more_splits_than_a_window_has_tiles_of_keys) {
+    const Device h200 = datasheet_device("h200");
+    const simt::Tile tile = simt::tiles[0];
+    for (const char* window : {",causal,window=127", ",window=127:0", ",window=127:7"}) {
+        const Workload w = parse_shape(std::string("h=8/8,q=1,k=65536,d=128") + window);
+        EXPECT_LE(simt::make_plan(w, tile, h200).splits, 128 / tile.keys + 1) << window;
+    }
+    EXPECT_GT(simt::make_plan(parse_shape("h=8/8,q=1,k=65536,d=128,causal"), tile, h200).splits,
+              128 / tile.keys + 1);
+}
+
 TEST(SimtCounts, one_full_tile_by_hand) {
     // 64 rows and 32 keys of head dim 64, one CTA, one tile: nothing is padded.
     Device device = datasheet_device("h200");
