@@ -17,12 +17,18 @@ namespace {
 struct Params {
     CombineCall call;
     schedule::Divider by_heads;
+    schedule::Divider by_segments;
     std::int32_t parts, rows;    ///< rows: times heads
     std::int32_t chunks, lanes;  ///< of 16 bytes of a row; threads that share one, a power of two
-    std::int32_t lanes_shift;
+    std::int32_t lanes_shift, segments;
     std::int64_t to_next_part;  ///< bytes
+    const char *begin, *end;    ///< of all parts
     bool aligned_out;
 };
+
+/// How 16 bytes of a part are reached. whole: in one aligned load. joined: in two, of which some
+/// bytes are a neighbour's. lone: element by element.
+enum class Access { whole, joined, lone };
 
 using gpu::chunk_of;
 using gpu::width_of;
@@ -34,22 +40,59 @@ struct Sums {
     float out[elements];
 };
 
-/// Adds parts `first` and following; `row` and `lse` go on to the part behind them. `whole`: every
-/// chunk is one aligned load; with a choice at each load the compiler puts branches between them,
+/// Where the 16 bytes begin that have a byte of `at`.
+__device__ __forceinline__ std::uintptr_t chunk_with(const char* at) {
+    return reinterpret_cast<std::uintptr_t>(at) & ~std::uintptr_t{15};
+}
+
+/// A chunk of a part, under way: of none, zeros.
+template <DType type, Access access>
+struct PartChunk {
+    uint4 x;
+
+    __device__ __forceinline__ void load(const Params& p, const char* row, int chunk, bool there) {
+        x = there ? gpu::load_chunk<type>(row, chunk, p.call.headdim, access == Access::whole)
+                  : make_uint4(0, 0, 0, 0);
+    }
+    [[nodiscard]] __device__ __forceinline__ uint4 get() const { return x; }
+};
+/// Of a row that begins anywhere, two; the last one has other bytes behind the row's.
+template <DType type>
+struct PartChunk<type, Access::joined> {
+    uint4 before, after;
+    int of_before;  ///< elements of it that are in `before`; 0: it is whole, and both are the same
+
+    __device__ __forceinline__ void load(const Params& p, const char* row, int chunk, bool there) {
+        const char* from = row + 16 * static_cast<std::int64_t>(chunk);
+        const std::uintptr_t first = chunk_with(from);
+        const auto in_first = static_cast<int>(first + 16 - reinterpret_cast<std::uintptr_t>(from));
+        const bool one =
+            in_first == 16 || first == chunk_with(row + p.call.headdim * width_of<type> - 1);
+        of_before = in_first == 16 ? 0 : in_first / width_of<type>;
+        const uint4 none = make_uint4(0, 0, 0, 0);
+        before = there ? __ldg(reinterpret_cast<const uint4*>(first)) : none;
+        after = there ? __ldg(reinterpret_cast<const uint4*>(first) + (one ? 0 : 1)) : none;
+    }
+    [[nodiscard]] __device__ __forceinline__ uint4 get() const {
+        return gpu::joined<type>(before, after, of_before);
+    }
+};
+
+/// Adds parts `first` and following; `row` and `lse` go on to the part behind them. `access` is
+/// known when this is compiled: with a choice at each load the compiler puts branches between them,
 /// and fewer are under way. One whose LSE is -inf has seen no key and counts for nothing, whatever
 /// it left as output; NaN goes through.
-template <DType type, int at_once, bool whole>
+template <DType type, int at_once, Access access>
 __device__ __forceinline__ void add_parts(const Params& p, int first, const char*& row,
                                           const float*& lse, int chunk, Sums<chunk_of<type>>& s) {
     constexpr int elements = chunk_of<type>;
-    uint4 x[at_once];
+    PartChunk<type, access> x[at_once];
     float its[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
         const bool there = first + i < p.parts;
         its[i] = there ? __ldg(lse) : -INFINITY;
-        x[i] = there ? gpu::load_chunk<type>(row, chunk, p.call.headdim, whole)
-                     : make_uint4(0, 0, 0, 0);
+        x[i].load(p, row, chunk, there);
         row += p.to_next_part;
         lse += p.call.of_lse_parts.part;
     }
@@ -71,7 +114,7 @@ __device__ __forceinline__ void add_parts(const Params& p, int first, const char
         if (its[i] != -INFINITY) {
             const float weight = ptx::ex2_approx_ftz_f32((its[i] - highest) * log2_e);
             float columns[elements];
-            gpu::widen<type>(x[i], columns);
+            gpu::widen<type>(x[i].get(), columns);
             s.sum += weight;
 #pragma unroll
             for (int e = 0; e < elements; ++e) {
@@ -81,14 +124,37 @@ __device__ __forceinline__ void add_parts(const Params& p, int first, const char
     }
 }
 
+/// All parts, one after the other.
+template <DType type, int at_once, Access access>
+__device__ __forceinline__ void add_all(const Params& p, const char* row, const float* lse,
+                                        int chunk, Sums<chunk_of<type>>& s) {
+#pragma unroll 1
+    for (int first = 0; first < p.parts; first += at_once) {
+        add_parts<type, at_once, access>(p, first, row, lse, chunk, s);
+    }
+}
+
+/// Whether all chunks of 16 bytes that have a byte of this row, in any part, lie within the parts.
+/// Those at either end may not.
+__device__ __forceinline__ bool lies_within(const Params& p, const char* row,
+                                            std::int64_t row_bytes) {
+    const char* last = row + (p.parts - 1) * p.to_next_part + row_bytes - 1;
+    return chunk_with(row) >= reinterpret_cast<std::uintptr_t>(p.begin) &&
+           chunk_with(last) + 16 <= reinterpret_cast<std::uintptr_t>(p.end);
+}
+
 template <DType type, DType out_type, int at_once, bool whole>
 __global__ void __launch_bounds__(most_threads, residents(at_once))
     combine(const __grid_constant__ Params p) {
     constexpr int elements = chunk_of<type>;
+    const auto cta = static_cast<std::int32_t>(blockIdx.x);
+    const std::int32_t group = p.by_segments.divide(cta);
     const auto in_cta = static_cast<std::int32_t>(threadIdx.x) >> p.lanes_shift;
     const std::int64_t at =
-        static_cast<std::int64_t>(blockIdx.x) * (blockDim.x >> p.lanes_shift) + in_cta;
-    if (at >= p.rows) {
+        static_cast<std::int64_t>(group) * (blockDim.x >> p.lanes_shift) + in_cta;
+    const std::int32_t chunk = (cta - group * p.segments) * p.lanes +
+                               (static_cast<std::int32_t>(threadIdx.x) & (p.lanes - 1));
+    if (at >= p.rows || chunk >= p.chunks) {
         return;
     }
     const CombineCall& c = p.call;
@@ -100,27 +166,26 @@ __global__ void __launch_bounds__(most_threads, residents(at_once))
     const float* lse = c.lse_parts + token * c.of_lse_parts.row + head * c.of_lse_parts.head;
     auto* out = static_cast<char*>(c.out) +
                 (token * c.of_out.row + head * c.of_out.head) * width_of<out_type>;
-    for (auto chunk = static_cast<std::int32_t>(threadIdx.x) & (p.lanes - 1); chunk < p.chunks;
-         chunk += p.lanes) {
-        Sums<elements> s{};
-        s.base = c.sinks != nullptr ? c.sinks[head] : -INFINITY;
-        s.sum = s.base == -INFINITY ? 0.0F : 1.0F;
-        const char* its_row = parts;
-        const float* its_lse = lse;
-#pragma unroll 1
-        for (int first = 0; first < p.parts; first += at_once) {
-            add_parts<type, at_once, whole>(p, first, its_row, its_lse, chunk, s);
-        }
-        const float factor = s.sum == 0 ? 0.0F : 1.0F / s.sum;
+    Sums<elements> s{};
+    s.base = c.sinks != nullptr ? c.sinks[head] : -INFINITY;
+    s.sum = s.base == -INFINITY ? 0.0F : 1.0F;
+    if constexpr (whole) {
+        add_all<type, at_once, Access::whole>(p, parts, lse, chunk, s);
+    } else if (lies_within(p, parts, c.headdim * width_of<type>)) {
+        // Twice the loads, and registers for as many.
+        add_all<type, at_once / 2, Access::joined>(p, parts, lse, chunk, s);
+    } else {
+        add_all<type, at_once / 2, Access::lone>(p, parts, lse, chunk, s);
+    }
+    const float factor = s.sum == 0 ? 0.0F : 1.0F / s.sum;
 #pragma unroll
-        for (int e = 0; e < elements; ++e) {
-            s.out[e] *= factor;
-        }
-        gpu::store_chunk<out_type>(out, chunk, c.headdim, p.aligned_out, s.out);
-        if (chunk == 0 && c.lse != nullptr) {
-            c.lse[token * c.of_lse.row + head * c.of_lse.head] =
-                s.sum == 0 ? -INFINITY : s.base + log2f(s.sum) * ln_2;
-        }
+    for (int e = 0; e < elements; ++e) {
+        s.out[e] *= factor;
+    }
+    gpu::store_chunk<out_type>(out, chunk, c.headdim, p.aligned_out, s.out);
+    if (chunk == 0 && c.lse != nullptr) {
+        c.lse[token * c.of_lse.row + head * c.of_lse.head] =
+            s.sum == 0 ? -INFINITY : s.base + log2f(s.sum) * ln_2;
     }
 }
 
@@ -134,8 +199,9 @@ bool whole_chunks(const void* data, const CombineStrides& strides, std::int64_t 
 template <DType type, DType out_type, bool whole>
 void launch_types(const Params& p, const Tile& tile, void* stream) {
     const std::int32_t rows_of_cta = tile.threads / p.lanes;
-    const LaunchShape shape{dim3(static_cast<unsigned>((p.rows - 1) / rows_of_cta + 1)),
-                            tile.threads, 0, stream};
+    const auto groups = static_cast<unsigned>((p.rows - 1) / rows_of_cta + 1);
+    const LaunchShape shape{dim3(groups * static_cast<unsigned>(p.segments)), tile.threads, 0,
+                            stream};
     enqueue(
         "combine_cuda",
         tile.at_once == 4 ? combine<type, out_type, 4, whole> : combine<type, out_type, 8, whole>,
@@ -171,6 +237,12 @@ void launch(const OperationArgs& args, int tile, const Device& /*device*/, void*
     p.rows = static_cast<std::int32_t>(c.rows * c.heads);
     p.chunks = static_cast<std::int32_t>(chunks_of(c.headdim, bytes));
     p.lanes = lanes_of(p.chunks);
+    p.segments = segments_of(p.chunks);
+    p.by_segments = schedule::Divider(p.segments);
+    p.begin = static_cast<const char*>(c.out_parts);
+    p.end =
+        p.begin + bytes * ((c.parts - 1) * c.of_out_parts.part + (c.rows - 1) * c.of_out_parts.row +
+                           (c.heads - 1) * c.of_out_parts.head + c.headdim);
     while ((1 << p.lanes_shift) < p.lanes) {
         ++p.lanes_shift;
     }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/combine_cuda/tile.hpp"
+#include "model/constant.hpp"
 #include "model/one_pass.hpp"
 #include "registry/operation_kernel.hpp"
 #include "registry/why_not.hpp"
@@ -16,23 +17,48 @@ std::int64_t rows_of(const Workload& w) {
     return w.extent("rows") * w.extent("heads");
 }
 
-std::string supports(const Workload& w, const Tile& /*tile*/, const Device& device) {
-    const std::string reason = why_not_cuda(device);
-    return !reason.empty() || rows_of(w) <= most_rows ? reason
-                                                      : "it counts rows times heads in 31 bits";
+constexpr double slots_of_thread = counted(250, "by SASS: places, the row's end, one store each");
+constexpr double slots_of_joined = counted(90, "by SASS: a part of a row of no whole chunks");
+
+std::int64_t chunks_of_row(const Workload& w) {
+    return chunks_of(w.extent("d"), static_cast<std::int64_t>(bytes_of(w.dtype)));
+}
+
+std::int64_t ctas_of(const Workload& w, const Tile& tile) {
+    const std::int64_t chunks = chunks_of_row(w);
+    return divide_up(rows_of(w), tile.threads / lanes_of(chunks)) * segments_of(chunks);
+}
+
+std::string supports(const Workload& w, const Tile& tile, const Device& device) {
+    std::string reason = why_not_cuda(device);
+    if (reason.empty() && rows_of(w) > most_rows) {
+        reason = "it counts rows times heads in 31 bits";
+    } else if (reason.empty() && ctas_of(w, tile) > most_rows) {
+        reason = "it counts CTAs in 31 bits";
+    }
+    return reason;
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
-    const auto bytes = static_cast<std::int64_t>(bytes_of(w.dtype));
-    const std::int64_t chunks = chunks_of(w.extent("d"), bytes);
-    const std::int64_t rows_of_cta = tile.threads / lanes_of(chunks);
-    const auto threads = static_cast<double>(rows_of(w) * lanes_of(chunks));
+    const std::int64_t chunks = chunks_of_row(w);
+    const bool whole = w.extent("d") * static_cast<std::int64_t>(bytes_of(w.dtype)) % 16 == 0;
+    const auto threads = static_cast<double>(rows_of(w) * lanes_of(chunks) * segments_of(chunks));
     const auto parts = static_cast<double>(w.extent("parts"));
     const double elements = parts * static_cast<double>(rows_of(w) * w.extent("d"));
-    const Work work{{"flop.fma.fp32", 2 * elements}, {"op.ex2", parts * threads}};
-    Counts c = one_wave_pass(w, work, divide_up(rows_of(w), rows_of_cta), tile.threads);
+    Work work{{"flop.fma.fp32", 2 * elements}, {"op.ex2", parts * threads}};
+    if (!whole) {
+        work["op.issue"] = threads * (slots_of_thread + slots_of_joined * parts);
+        work["byte.smem_lsu"] = 2 * w.bytes_read() + w.bytes_written();  // the path of L1
+    }
+    const std::int64_t ctas = ctas_of(w, tile);
+    Counts c = one_wave_pass(w, work, ctas, tile.threads);
+    // Parts behind those that are loaded at once wait for these.
+    const std::int64_t at_once = whole ? tile.at_once : tile.at_once / 2;
+    const auto batches = static_cast<double>(divide_up(w.extent("parts"), at_once));
+    c.steps.front().repeat = batches;
+    c.steps.front().work *= 1 / batches;
     c.registers = registers_of(tile.at_once);  // the launch bound
-    c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
+    c.bytes_in_flight = 16.0 * tile.threads * static_cast<double>(at_once);
     return one_cold_launch(std::move(c), device,
                            residents(tile.at_once) * most_threads / tile.threads);
 }

@@ -28,7 +28,7 @@ constexpr int residents(int at_once) {
 constexpr int registers_of(int at_once) {
     return registers_beside(most_threads * residents(at_once));
 }
-/// Rows times heads are counted in 31 bits.
+/// Rows times heads, and CTAs, are counted in 31 bits.
 inline constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;
 
 /// Chunks of 16 bytes of a row.
@@ -42,6 +42,12 @@ constexpr int lanes_of(std::int64_t chunks) {
         lanes *= 2;
     }
     return lanes;
+}
+
+/// Of a row that is longer than its lanes have chunks: each in a CTA with those of other rows.
+constexpr int segments_of(std::int64_t chunks) {
+    const int lanes = lanes_of(chunks);
+    return static_cast<int>((chunks + lanes - 1) / lanes);
 }
 
 }  // namespace raceline::kernels::combine_cuda

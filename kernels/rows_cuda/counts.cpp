@@ -11,6 +11,7 @@
 #include "model/constant.hpp"
 #include "model/occupancy.hpp"
 #include "model/one_pass.hpp"
+#include "schedule/steps.hpp"
 #include "workload/compiled_chains.hpp"
 #include "workload/operation.hpp"
 
@@ -351,6 +352,7 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w,
         c.ctas =
             std::min(c.ctas, slots(std::max(1, device.units), layout.residents, layout.cluster));
     }
+    const bool handed_out = c.ctas < w.extent(grid_rows) * layout.cluster;
     c.threads = layout.threads;
     c.registers = registers_of(all, kept_threads_of_sm / layout.threads);
     c.smem_bytes = kept_bytes(bytes, layout.cluster);
@@ -374,7 +376,11 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w,
     c.work["flop.fma.fp32"] = w.flops();
     c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "byte.smem_lsu", "flop.fma.fp32",
                   "op.issue", "op.ex2"}};
-    return one_cold_launch(std::move(c), device, layout.residents);
+    std::vector<Counts> launches = one_cold_launch(std::move(c), device, layout.residents);
+    if (layout.hands_out_rows() && handed_out) {
+        launches.insert(launches.begin(), schedule::clearing());
+    }
+    return launches;
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ struct KeptParams {
     std::int64_t rows, width;
     std::int32_t cluster;  ///< CTAs that keep a row together
     float eps;
+    std::uint32_t* handed_out;  ///< rows behind the first of each cluster; null: there are none
     char* tensors[tensor_count];
 };
 
@@ -125,13 +126,15 @@ struct KeptRow {
     using Params = KeptParams<compiled_programs[chain].result + 1>;
 
     const Params& p;
-    uint4* kept;     ///< this CTA's section of the row, in shared memory
-    float* partial;  ///< two rows of 32 floats behind it, for the warps of the CTA
-    float* sums;     ///< two rows of a float for each CTA of the cluster
-    int rank;        ///< among them
-    int first;       ///< chunk of the row that the section begins with
-    int section;     ///< chunks that it has room for
-    int of_group;    ///< those of a group of all threads, a multiple of what they take at a time
+    uint4* kept;               ///< this CTA's section of the row, in shared memory
+    float* partial;            ///< two rows of 32 floats behind it, for the warps of the CTA
+    float* sums;               ///< two rows of a float for each CTA of the cluster
+    std::uint32_t* numbers;    ///< two, used in turn: of the row that the cluster takes next
+    std::uint32_t number = 0;  ///< the same, in the thread that has asked for it
+    int rank;                  ///< among them
+    int first;                 ///< chunk of the row that the section begins with
+    int section;               ///< chunks that it has room for
+    int of_group;  ///< those of a group of all threads, a multiple of what they take at a time
     int turn = 0;
     float left[reductions_before(program, program.size) + 1];  ///< what reductions have left
     float x[1][per_chunk];
@@ -142,6 +145,7 @@ struct KeptRow {
         section = chunks_of_section(bytes / 16, p.cluster);
         partial = reinterpret_cast<float*>(shared + section);
         sums = partial + 64;
+        numbers = reinterpret_cast<std::uint32_t*>(sums + 2 * most_kept_cluster);
         first = rank * section;
         constexpr int step = threads * at_once;
         of_group = (section + step * groups - 1) / (step * groups) * step;
@@ -245,7 +249,7 @@ struct KeptRow {
             if (position + per_chunk > end) {
                 two.load_end(vector, position, end);
             }
-            return joined<type>(two.before, two.after, shift);
+            return gpu::joined<type>(two.before, two.after, shift);
         }
     }
 
@@ -279,6 +283,28 @@ struct KeptRow {
         });
         return so_far;
     }
+    /// SMs are not equally near to all memory: a cluster takes the next row that none has taken.
+    /// One thread asks for its number when a row begins, and has it when the row's sums meet.
+    __device__ __forceinline__ void ask_for_next() {
+        if (p.handed_out != nullptr && rank == 0 && threadIdx.x == 0) {
+            number = atomicAdd(p.handed_out, 1U);
+        }
+    }
+    /// To all CTAs of the cluster, with the sums.
+    __device__ __forceinline__ void send_next() const {
+        if (p.handed_out != nullptr && rank == 0 && threadIdx.x == 0) {
+            const auto to =
+                static_cast<std::uint32_t>(__cvta_generic_to_shared(numbers + (turn & 1)));
+            for (int other = 0; other < p.cluster; ++other) {
+                ptx::st_shared_cluster_f32(to, static_cast<std::uint32_t>(other),
+                                           __uint_as_float(number));
+            }
+        }
+    }
+    /// Of a CTA without a cluster, the row so many further on as there are CTAs.
+    [[nodiscard]] __device__ __forceinline__ std::int64_t next_of(std::int64_t row) const {
+        return gridDim.x / p.cluster + (p.handed_out == nullptr ? row : numbers[(turn - 1) & 1]);
+    }
     /// Over the row. One barrier is enough here too, since two rows of sums are used in turn.
     template <class Operator>
     __device__ __forceinline__ float over_cluster(float mine, Operator op) {
@@ -290,6 +316,7 @@ struct KeptRow {
                     static_cast<std::uint32_t>(__cvta_generic_to_shared(of_ctas + rank)),
                     threadIdx.x, all);
             }
+            send_next();
             ptx::barrier_cluster();
             all = of_ctas[0];
             for (int other = 1; other < p.cluster; ++other) {
@@ -392,14 +419,16 @@ struct KeptRow {
         if (p.cluster > 1) {
             ptx::barrier_cluster();  // a CTA that has not begun has no shared memory yet
         }
-        const std::int64_t clusters = gridDim.x / p.cluster;
-        for (std::int64_t row = blockIdx.x / p.cluster; row < p.rows; row += clusters) {
+        for (std::int64_t row = blockIdx.x / p.cluster; row < p.rows;) {
+            ask_for_next();
             Operands ahead;
             if constexpr (whole) {
                 load_operands(row, static_cast<int>(threadIdx.x), ahead);
             }
             reduce_from(row);
-            finish(row, row + clusters, ahead);
+            const std::int64_t next = next_of(row);
+            finish(row, next, ahead);
+            row = next;
         }
     }
 };

@@ -86,7 +86,8 @@ bool launch_kept(const Params& p, int units, void* stream) {
     if constexpr (reduces_one_matrix(program)) {
         const int cluster = p.kept.cluster;
         const std::int64_t row = bytes_of_chunks(p.layout.width, gpu::width_of<type>, whole);
-        KeptParams<program.result + 1> kept{p.layout.rows, p.layout.width, cluster, p.eps, {}};
+        KeptParams<program.result + 1> kept{p.layout.rows, p.layout.width, cluster,
+                                            p.eps,         nullptr,        {}};
         std::copy_n(p.tensors, std::size(kept.tensors), kept.tensors);
         LaunchShape shape{dim3(static_cast<unsigned>(cluster)), p.kept.threads,
                           static_cast<std::size_t>(kept_bytes(row, cluster)), stream};
@@ -100,6 +101,12 @@ bool launch_kept(const Params& p, int units, void* stream) {
             static_cast<unsigned>(p.kept.stays ? std::min(p.layout.rows, at_once) : p.layout.rows);
         if (at_once == 0) {
             return false;
+        }
+        if (p.handed_out != nullptr && p.layout.rows > at_once) {
+            kept.handed_out = p.handed_out;
+            check_cuda(cudaMemsetAsync(kept.handed_out, 0, sizeof(*kept.handed_out),
+                                       static_cast<cudaStream_t>(stream)),
+                       "rows_cuda: clearing a counter");
         }
         if (cluster == 1) {
             enqueue("rows_cuda", code, shape, kept);

@@ -27,6 +27,7 @@ struct Params : RowPlaces {
     std::int32_t first_reduction;  ///< number of the first reduction, or of the end
     Access access;                 ///< of a flat program: of the matrix as one row
     KeptLayout kept;               ///< of rows that stay in shared memory (kept_rows.cuh)
+    std::uint32_t* handed_out;     ///< where these are counted, if their layout hands them out
 };
 
 inline constexpr unsigned all_lanes = 0xFFFFFFFFU;

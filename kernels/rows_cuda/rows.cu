@@ -13,7 +13,7 @@ namespace raceline::kernels::rows_cuda {
 template <DType type>
 void launch_type(const Params& p, int tile, int units, void* stream);
 
-void launch(const OperationArgs& args, int tile, const Device& device, void* /*workspace*/,
+void launch(const OperationArgs& args, int tile, const Device& device, void* workspace,
             void* stream) {
     Params p{};
     p.program = row_program_of(args);
@@ -43,6 +43,7 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* /*w
         compiled_index(p.program) < compiled_programs.size()) {
         p.kept = kept_layout(p.program, args.extents[0],
                              bytes_of_chunks(args.extents[1], bytes, whole), device);
+        p.handed_out = p.kept.hands_out_rows() ? static_cast<std::uint32_t*>(workspace) : nullptr;
     }
     const int units = std::max(1, device.units);
     with_dtype(args.dtype, [&](auto type) { launch_type<type()>(p, tile, units, stream); });

@@ -7,6 +7,7 @@
 
 #include "kernels/rows_cuda/counts.hpp"
 #include "registry/operation_kernel.hpp"
+#include "schedule/plan.hpp"
 #include "workload/compiled_chains.hpp"
 #include "workload/operation.hpp"
 
@@ -89,6 +90,11 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     return fits ? "" : "it counts CTAs in 31 bits";
 }
 
+/// For the counter of rows that are handed out to clusters.
+std::size_t workspace(const Workload& /*w*/, const Tile& tile, const Device& /*device*/) {
+    return reads_wide_rows(tile) ? schedule::workspace_bytes : 0;
+}
+
 }  // namespace
 }  // namespace raceline::kernels::rows_cuda
 
@@ -96,4 +102,4 @@ RACELINE_OPERATION_KERNEL(
     rows_cuda,
     record_of("rows",
               "chains of elementwise steps, norms, softmax and rope in one pass, on any GPU",
-              Engine::cuda, tile_list, supports, counts))
+              Engine::cuda, tile_list, supports, counts, workspace))

@@ -82,7 +82,7 @@ constexpr std::int64_t bytes_of_chunks(std::int64_t width, std::int64_t element_
 inline constexpr int most_kept_cluster = 16;
 /// Bytes of a row that the registers of a CTA hold while an SM has several.
 inline constexpr std::int64_t most_held_bytes = std::int64_t{16} * 512 * 4;
-inline constexpr std::int64_t kept_beside = (64 + 2 * most_kept_cluster) * sizeof(float);
+inline constexpr std::int64_t kept_beside = (64 + 2 * most_kept_cluster + 2) * 4;
 /// Threads of an SM, which have as many registers each: two CTAs of the tile that goes over wide
 /// rows, or four of half as many.
 inline constexpr int kept_threads_of_sm = 1024;
@@ -129,6 +129,8 @@ struct KeptLayout {
     int residents = 1;  ///< CTAs of an SM
     int threads = 512;  ///< of a CTA
     bool stays = true;  ///< it takes row after row
+
+    [[nodiscard]] constexpr bool hands_out_rows() const { return stays && cluster > 1; }
 };
 /// Registers hold rows of up to 32 KB: an RMS norm of such rows in fp32 takes 258 us there, and 265
 /// kept; layer norms and softmaxes differ by up to 7 %
@@ -137,13 +139,13 @@ struct KeptLayout {
 /// begin in the order of the rows, so that what all SMs read at a time lies close together: where
 /// four stay and take row after row, rows of 32 KB of an RMS norm take 285 us in the place of 267
 /// (receipts/h200/logs/2026-11-30-rows-small.txt). Else a larger one, also for each row, where an
-/// SM has room for two: 208 us of 221 for rows of 100 KB. Else two that stay where an SM has room
-/// for two of them, so that one of another row reads while one waits or writes; clusters that end
-/// with their row were 3 to 22 % slower (receipts/h200/logs/2026-11-30-rows-segments.txt). Else the
-/// fewest that hold the row, since barriers of larger clusters cost more than a second CTA an SM
-/// gains; but sixteen in the place of eight where a device has them: a tenth faster in one case,
-/// level in another (receipts/h200/logs/2026-11-29-rows-clusters.txt). `row_bytes`: of a row's
-/// chunks.
+/// SM has room for two: 208 us of 221 for rows of 100 KB. Else the smallest cluster whose CTAs an
+/// SM has room for two of, so that one of another row reads while one waits or writes; clusters
+/// that end with their row were 3 to 22 % slower (receipts/h200/logs/2026-11-30-rows-segments.txt).
+/// Rows of 1 MB take 318 us in nine CTAs and 361 in sixteen, which fewer SMs have room for; smaller
+/// CTAs, three or more an SM, are up to 4 % faster and up to 5 % slower. Of rows that fill an SM
+/// with each CTA, the largest cluster (receipts/h200/logs/2026-11-30-rows-handed-out.txt).
+/// `row_bytes`: of a row's chunks.
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std::int64_t row_bytes,
                               const Device& device) {
     if (!reduces_one_matrix(program) || row_bytes <= most_held_bytes) {
@@ -163,17 +165,12 @@ inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std:
         return {1, kept_threads_of_sm / few, few, false};
     }
     const int two = kept_threads_of_sm / many;
-    for (const int cluster : {1, 2}) {
+    for (int cluster = 1; cluster <= most; ++cluster) {
         if (serves(cluster, two)) {
             return {cluster, two, many, cluster > 1};
         }
     }
-    for (const int cluster : {1, 2, 4, most > 8 ? 16 : 8}) {
-        if (serves(cluster, 1)) {
-            return {cluster, serves(cluster, two) ? two : 1, many};
-        }
-    }
-    return {};
+    return serves(most, 1) ? KeptLayout{most, 1, many, true} : KeptLayout{};
 }
 /// Beside the tile that goes over wide rows, the one that takes lone elements of narrow ones.
 constexpr bool takes_lone_rows(const Tile& tile) {

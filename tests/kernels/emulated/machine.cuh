@@ -20,6 +20,7 @@
 #include <random>
 #include <stdexcept>
 #include <ucontext.h>
+#include <utility>
 #include <vector>
 
 #undef __device__
@@ -39,6 +40,8 @@
 #define cudaFuncSetAttribute(...) cudaSuccess
 #define cudaGetDevice(at) (*(at) = 0, cudaSuccess)
 #define cudaGetLastError() cudaSuccess
+#define cudaMemsetAsync(at, byte, bytes, stream) \
+    (static_cast<void>(stream), std::memset(at, byte, bytes), cudaSuccess)
 
 inline uint3 threadIdx, blockIdx;
 inline dim3 gridDim, blockDim;
@@ -300,6 +303,9 @@ inline void __syncthreads() {
 }
 inline void __syncwarp() {
     raceline::test::Machine::get().wait_for_warp();
+}
+inline unsigned atomicAdd(unsigned* at, unsigned by) {  // fibers of one thread: nothing in between
+    return std::exchange(*at, *at + by);
 }
 inline float __shfl_xor_sync(unsigned, float x, int lanes) {
     return raceline::test::Machine::get().exchange(x, lanes);

@@ -298,8 +298,9 @@ TEST(EmulatedRows, narrow_rows_lie_in_few_lanes_of_two_chunks) {
                "op=square+rmsnorm,n=66x40,dtype=bf16"});
 }
 
-// SMs with less shared memory: two and four CTAs keep a row, the last one fewer chunks of it. The
-// record says by how many, of whichever tile has such code.
+// SMs with less shared memory: two to sixteen CTAs keep a row, the last one fewer chunks of it. The
+// record says by how many, of whichever tile has such code. There are two clusters at a time: rows
+// behind the second are handed out.
 TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_by_clusters) {
     Device device = test::small_hopper_gpu(2);
     device.smem_bytes_per_unit = 88 * 1024;
@@ -309,7 +310,7 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_by_clusters) {
         int largest = 0;
         for (int tile = 0; tile < kernel.tile_count(); ++tile) {
             if (kernel.why_not(w, tile, device).empty()) {
-                largest = std::max(largest, kernel.counts(w, tile, device).front().cluster);
+                largest = std::max(largest, kernel.counts(w, tile, device).back().cluster);
             }
         }
         return largest;
@@ -324,6 +325,10 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_by_clusters) {
     check(48, 2, "op=softmax,n=5x16644,dtype=fp32");
     check(24, 4, "op=layernorm,n=5x40008,dtype=bf16");
     check(24, 4, "op=softmax,n=3x40008,dtype=fp16");
+    check(30, 3, "op=rmsnorm,n=9x40008,dtype=bf16");
+    check(30, 3, "op=softmax,n=7x40009,dtype=bf16");
+    device.smem_bytes_per_unit = 8 * 1024;
+    check(7, 16, "op=layernorm,n=6x40008,dtype=bf16");
 }
 
 // Squares of large elements are infinite where those of their distances are not.
