@@ -118,30 +118,4 @@ __device__ __forceinline__ void store_chunk(char* row, int chunk, std::int64_t e
     }
 }
 
-/// The last `shift` elements of one chunk, and the first of the next.
-template <DType type>
-__device__ __forceinline__ uint4 joined(uint4 before, uint4 after, int shift) {
-    const std::uint32_t words[8] = {before.x, before.y, before.z, before.w,
-                                    after.x,  after.y,  after.z,  after.w};
-    const int bits = 8 * shift * gpu::width_of<type>;
-    const bool by_two = (bits & 64) != 0, by_one = (bits & 32) != 0;
-    std::uint32_t even[6], ours[5];
-#pragma unroll
-    for (int w = 0; w < 6; ++w) {
-        even[w] = by_two ? words[w] : words[w + 2];
-    }
-#pragma unroll
-    for (int w = 0; w < 5; ++w) {
-        ours[w] = by_one ? even[w] : even[w + 1];
-    }
-    std::uint32_t result[4];
-#pragma unroll
-    for (int w = 0; w < 4; ++w) {
-        const std::uint64_t two = static_cast<std::uint64_t>(ours[w + 1]) << 32 | ours[w];
-        result[w] = type == DType::fp32 ? ours[w + 1]
-                                        : static_cast<std::uint32_t>(two >> (32 - (bits & 31)));
-    }
-    return make_uint4(result[0], result[1], result[2], result[3]);
-}
-
 }  // namespace raceline::gpu

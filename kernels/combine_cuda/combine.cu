@@ -22,13 +22,8 @@ struct Params {
     std::int32_t chunks, lanes;  ///< of 16 bytes of a row; threads that share one, a power of two
     std::int32_t lanes_shift, segments;
     std::int64_t to_next_part;  ///< bytes
-    const char *begin, *end;    ///< of all parts
     bool aligned_out;
 };
-
-/// How 16 bytes of a part are reached. whole: in one aligned load. joined: in two, of which some
-/// bytes are a neighbour's. lone: element by element.
-enum class Access { whole, joined, lone };
 
 using gpu::chunk_of;
 using gpu::width_of;
@@ -40,59 +35,44 @@ struct Sums {
     float out[elements];
 };
 
-/// Where the 16 bytes begin that have a byte of `at`.
-__device__ __forceinline__ std::uintptr_t chunk_with(const char* at) {
-    return reinterpret_cast<std::uintptr_t>(at) & ~std::uintptr_t{15};
+/// A chunk of a part, in loads of so many bytes; zeros behind the row's end, and of no part. No
+/// load hangs on a branch: with one the compiler has fewer under way.
+template <int piece>
+__device__ __forceinline__ uint4 load_pieces(const char* row, int chunk, int row_bytes,
+                                             bool there) {
+    if constexpr (piece == 16) {
+        return there ? __ldg(reinterpret_cast<const uint4*>(row) + chunk) : make_uint4(0, 0, 0, 0);
+    }
+    std::uint32_t words[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int i = 0; i < 16 / piece; ++i) {
+        const int at = 16 * chunk + piece * i;
+        const bool inside = there && at < row_bytes;
+        if constexpr (piece == 4) {
+            words[i] = inside ? __ldg(reinterpret_cast<const std::uint32_t*>(row + at)) : 0;
+        } else {
+            const std::uint32_t half =
+                inside ? __ldg(reinterpret_cast<const std::uint16_t*>(row + at)) : 0;
+            words[i / 2] |= half << (16 * (i % 2));
+        }
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/// A chunk of a part, under way: of none, zeros.
-template <DType type, Access access>
-struct PartChunk {
-    uint4 x;
-
-    __device__ __forceinline__ void load(const Params& p, const char* row, int chunk, bool there) {
-        x = there ? gpu::load_chunk<type>(row, chunk, p.call.headdim, access == Access::whole)
-                  : make_uint4(0, 0, 0, 0);
-    }
-    [[nodiscard]] __device__ __forceinline__ uint4 get() const { return x; }
-};
-/// Of a row that begins anywhere, two; the last one has other bytes behind the row's.
-template <DType type>
-struct PartChunk<type, Access::joined> {
-    uint4 before, after;
-    int of_before;  ///< elements of it that are in `before`; 0: it is whole, and both are the same
-
-    __device__ __forceinline__ void load(const Params& p, const char* row, int chunk, bool there) {
-        const char* from = row + 16 * static_cast<std::int64_t>(chunk);
-        const std::uintptr_t first = chunk_with(from);
-        const auto in_first = static_cast<int>(first + 16 - reinterpret_cast<std::uintptr_t>(from));
-        const bool one =
-            in_first == 16 || first == chunk_with(row + p.call.headdim * width_of<type> - 1);
-        of_before = in_first == 16 ? 0 : in_first / width_of<type>;
-        const uint4 none = make_uint4(0, 0, 0, 0);
-        before = there ? __ldg(reinterpret_cast<const uint4*>(first)) : none;
-        after = there ? __ldg(reinterpret_cast<const uint4*>(first) + (one ? 0 : 1)) : none;
-    }
-    [[nodiscard]] __device__ __forceinline__ uint4 get() const {
-        return gpu::joined<type>(before, after, of_before);
-    }
-};
-
-/// Adds parts `first` and following; `row` and `lse` go on to the part behind them. `access` is
-/// known when this is compiled: with a choice at each load the compiler puts branches between them,
-/// and fewer are under way. One whose LSE is -inf has seen no key and counts for nothing, whatever
-/// it left as output; NaN goes through.
-template <DType type, int at_once, Access access>
+/// Adds parts `first` and following; `row` and `lse` go on to the part behind them. One whose LSE
+/// is -inf has seen no key and counts for nothing, whatever it left as output; NaN goes through.
+template <DType type, int at_once, int piece>
 __device__ __forceinline__ void add_parts(const Params& p, int first, const char*& row,
                                           const float*& lse, int chunk, Sums<chunk_of<type>>& s) {
     constexpr int elements = chunk_of<type>;
-    PartChunk<type, access> x[at_once];
+    const auto row_bytes = static_cast<int>(p.call.headdim) * width_of<type>;
+    uint4 x[at_once];
     float its[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
         const bool there = first + i < p.parts;
         its[i] = there ? __ldg(lse) : -INFINITY;
-        x[i].load(p, row, chunk, there);
+        x[i] = load_pieces<piece>(row, chunk, row_bytes, there);
         row += p.to_next_part;
         lse += p.call.of_lse_parts.part;
     }
@@ -114,7 +94,7 @@ __device__ __forceinline__ void add_parts(const Params& p, int first, const char
         if (its[i] != -INFINITY) {
             const float weight = ptx::ex2_approx_ftz_f32((its[i] - highest) * log2_e);
             float columns[elements];
-            gpu::widen<type>(x[i].get(), columns);
+            gpu::widen<type>(x[i], columns);
             s.sum += weight;
 #pragma unroll
             for (int e = 0; e < elements; ++e) {
@@ -124,26 +104,7 @@ __device__ __forceinline__ void add_parts(const Params& p, int first, const char
     }
 }
 
-/// All parts, one after the other.
-template <DType type, int at_once, Access access>
-__device__ __forceinline__ void add_all(const Params& p, const char* row, const float* lse,
-                                        int chunk, Sums<chunk_of<type>>& s) {
-#pragma unroll 1
-    for (int first = 0; first < p.parts; first += at_once) {
-        add_parts<type, at_once, access>(p, first, row, lse, chunk, s);
-    }
-}
-
-/// Whether all chunks of 16 bytes that have a byte of this row, in any part, lie within the parts.
-/// Those at either end may not.
-__device__ __forceinline__ bool lies_within(const Params& p, const char* row,
-                                            std::int64_t row_bytes) {
-    const char* last = row + (p.parts - 1) * p.to_next_part + row_bytes - 1;
-    return chunk_with(row) >= reinterpret_cast<std::uintptr_t>(p.begin) &&
-           chunk_with(last) + 16 <= reinterpret_cast<std::uintptr_t>(p.end);
-}
-
-template <DType type, DType out_type, int at_once, bool whole>
+template <DType type, DType out_type, int at_once, int piece>
 __global__ void __launch_bounds__(most_threads, residents(at_once))
     combine(const __grid_constant__ Params p) {
     constexpr int elements = chunk_of<type>;
@@ -169,13 +130,9 @@ __global__ void __launch_bounds__(most_threads, residents(at_once))
     Sums<elements> s{};
     s.base = c.sinks != nullptr ? c.sinks[head] : -INFINITY;
     s.sum = s.base == -INFINITY ? 0.0F : 1.0F;
-    if constexpr (whole) {
-        add_all<type, at_once, Access::whole>(p, parts, lse, chunk, s);
-    } else if (lies_within(p, parts, c.headdim * width_of<type>)) {
-        // Twice the loads, and registers for as many.
-        add_all<type, at_once / 2, Access::joined>(p, parts, lse, chunk, s);
-    } else {
-        add_all<type, at_once / 2, Access::lone>(p, parts, lse, chunk, s);
+#pragma unroll 1
+    for (int first = 0; first < p.parts; first += at_once) {
+        add_parts<type, at_once, piece>(p, first, parts, lse, chunk, s);
     }
     const float factor = s.sum == 0 ? 0.0F : 1.0F / s.sum;
 #pragma unroll
@@ -196,7 +153,7 @@ bool whole_chunks(const void* data, const CombineStrides& strides, std::int64_t 
            strides.head % elements == 0;
 }
 
-template <DType type, DType out_type, bool whole>
+template <DType type, DType out_type, int piece>
 void launch_types(const Params& p, const Tile& tile, void* stream) {
     const std::int32_t rows_of_cta = tile.threads / p.lanes;
     const auto groups = static_cast<unsigned>((p.rows - 1) / rows_of_cta + 1);
@@ -204,19 +161,31 @@ void launch_types(const Params& p, const Tile& tile, void* stream) {
                             stream};
     enqueue(
         "combine_cuda",
-        tile.at_once == 4 ? combine<type, out_type, 4, whole> : combine<type, out_type, 8, whole>,
+        tile.at_once == 4 ? combine<type, out_type, 4, piece> : combine<type, out_type, 8, piece>,
         shape, p);
 }
 
-template <DType type, bool whole>
-void launch_type(const Params& p, const Tile& tile, void* stream) {
+template <DType type, int piece>
+void launch_pieces(const Params& p, const Tile& tile, void* stream) {
     with_dtype(p.call.out_dtype,
-               [&](auto out_type) { launch_types<type, out_type(), whole>(p, tile, stream); });
+               [&](auto out_type) { launch_types<type, out_type(), piece>(p, tile, stream); });
 }
 
-template <bool whole>
-void launch_loads(const Params& p, const Tile& tile, void* stream) {
-    with_dtype(p.call.parts_dtype, [&](auto type) { launch_type<type(), whole>(p, tile, stream); });
+/// In the largest pieces that all rows of all parts consist of.
+template <DType type>
+void launch_type(const Params& p, const Tile& tile, void* stream) {
+    const CombineCall& c = p.call;
+    const auto consist_of = [&](int bytes) {
+        return whole_chunks(c.out_parts, c.of_out_parts, c.headdim, bytes / width_of<type>,
+                            static_cast<std::uintptr_t>(bytes));
+    };
+    if (consist_of(16)) {
+        launch_pieces<type, 16>(p, tile, stream);
+    } else if (type == DType::fp32 || consist_of(4)) {
+        launch_pieces<type, 4>(p, tile, stream);
+    } else {
+        launch_pieces<type, type == DType::fp32 ? 4 : 2>(p, tile, stream);
+    }
 }
 
 }  // namespace
@@ -239,19 +208,13 @@ void launch(const OperationArgs& args, int tile, const Device& /*device*/, void*
     p.lanes = lanes_of(p.chunks);
     p.segments = segments_of(p.chunks);
     p.by_segments = schedule::Divider(p.segments);
-    p.begin = static_cast<const char*>(c.out_parts);
-    p.end =
-        p.begin + bytes * ((c.parts - 1) * c.of_out_parts.part + (c.rows - 1) * c.of_out_parts.row +
-                           (c.heads - 1) * c.of_out_parts.head + c.headdim);
     while ((1 << p.lanes_shift) < p.lanes) {
         ++p.lanes_shift;
     }
     const std::uintptr_t stored = elements * (c.out_dtype == DType::fp32 ? 4 : 2);
     p.aligned_out = whole_chunks(c.out, c.of_out, c.headdim, elements, stored < 16 ? stored : 16);
     const Tile& shape = tile_list.at(static_cast<std::size_t>(tile));
-    whole_chunks(c.out_parts, c.of_out_parts, c.headdim, elements, 16)
-        ? launch_loads<true>(p, shape, stream)
-        : launch_loads<false>(p, shape, stream);
+    with_dtype(c.parts_dtype, [&](auto type) { launch_type<type()>(p, shape, stream); });
 }
 
 }  // namespace raceline::kernels::combine_cuda

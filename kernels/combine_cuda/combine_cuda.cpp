@@ -17,8 +17,17 @@ std::int64_t rows_of(const Workload& w) {
     return w.extent("rows") * w.extent("heads");
 }
 
-constexpr double slots_of_thread = counted(250, "by SASS: places, the row's end, one store each");
-constexpr double slots_of_joined = counted(90, "by SASS: a part of a row of no whole chunks");
+// Of rows of no whole chunks, by SASS.
+constexpr double slots_of_thread =
+    counted(250, "places, the row's end, elements stored one by one");
+constexpr double slots_of_piece = counted(8, "its place, whether it is there, its load");
+constexpr double slots_of_part = counted(40, "weight, widened, added");
+
+/// Bytes of a load: the largest of 16, 4 and 2 that rows consist of.
+int piece_of(const Workload& w) {
+    const std::int64_t row = w.extent("d") * static_cast<std::int64_t>(bytes_of(w.dtype));
+    return row % 16 == 0 ? 16 : row % 4 == 0 ? 4 : 2;
+}
 
 std::int64_t chunks_of_row(const Workload& w) {
     return chunks_of(w.extent("d"), static_cast<std::int64_t>(bytes_of(w.dtype)));
@@ -41,24 +50,28 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const std::int64_t chunks = chunks_of_row(w);
-    const bool whole = w.extent("d") * static_cast<std::int64_t>(bytes_of(w.dtype)) % 16 == 0;
+    const int piece = piece_of(w);
     const auto threads = static_cast<double>(rows_of(w) * lanes_of(chunks) * segments_of(chunks));
     const auto parts = static_cast<double>(w.extent("parts"));
     const double elements = parts * static_cast<double>(rows_of(w) * w.extent("d"));
     Work work{{"flop.fma.fp32", 2 * elements}, {"op.ex2", parts * threads}};
-    if (!whole) {
-        work["op.issue"] = threads * (slots_of_thread + slots_of_joined * parts);
-        work["byte.smem_lsu"] = 2 * w.bytes_read() + w.bytes_written();  // the path of L1
+    if (piece < 16) {
+        const double pieces = 16.0 / piece;
+        work["op.issue"] =
+            threads * (slots_of_thread + (slots_of_part + slots_of_piece * pieces) * parts);
+        // The path of L1: a warp's loads are this many chunks apart, and each takes all their
+        // lines.
+        work["byte.smem_lsu"] = pieces * w.bytes_read() + w.bytes_written();
     }
     const std::int64_t ctas = ctas_of(w, tile);
     Counts c = one_wave_pass(w, work, ctas, tile.threads);
     // Parts behind those that are loaded at once wait for these.
-    const std::int64_t at_once = whole ? tile.at_once : tile.at_once / 2;
-    const auto batches = static_cast<double>(divide_up(w.extent("parts"), at_once));
+    const auto batches =
+        static_cast<double>(divide_up(w.extent("parts"), static_cast<std::int64_t>(tile.at_once)));
     c.steps.front().repeat = batches;
     c.steps.front().work *= 1 / batches;
     c.registers = registers_of(tile.at_once);  // the launch bound
-    c.bytes_in_flight = 16.0 * tile.threads * static_cast<double>(at_once);
+    c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
     return one_cold_launch(std::move(c), device,
                            residents(tile.at_once) * most_threads / tile.threads);
 }

@@ -152,15 +152,15 @@ struct KeptRow {
     }
 
     /// Elements of the row before that stand in a row's first chunk.
-    __device__ __forceinline__ int shift_of(std::int64_t row) const {
+    __device__ __forceinline__ int shift_of(std::int32_t row) const {
         return whole ? 0 : static_cast<int>(row * p.width) & (per_chunk - 1);
     }
-    __device__ __forceinline__ char* section_of(std::int64_t row, int tensor) const {
+    __device__ __forceinline__ char* section_of(std::int32_t row, int tensor) const {
         return p.tensors[tensor] + (row * p.width - shift_of(row)) * gpu::width_of<type> +
                16 * static_cast<std::int64_t>(first);
     }
     /// Chunks of the section that the row has a part of.
-    __device__ __forceinline__ int length_of(std::int64_t row) const {
+    __device__ __forceinline__ int length_of(std::int32_t row) const {
         const int positions = static_cast<int>(p.width) + shift_of(row);
         int length = min(max((positions + per_chunk - 1) / per_chunk - first, 0), section);
         // Else ptxas 13.0 makes one minimum of three of this and a group's end, and loses a sign:
@@ -185,7 +185,7 @@ struct KeptRow {
     }
 
     /// A group of its chunks of a row, on their way; of no row, none.
-    __device__ __forceinline__ void ask(std::int64_t row, int group) const {
+    __device__ __forceinline__ void ask(std::int32_t row, int group) const {
         if (row < p.rows) {
             const char* from = section_of(row, 0);
             const int end = end_of(group, length_of(row));
@@ -219,7 +219,7 @@ struct KeptRow {
     /// Of the chunks that a thread stores from `begin` on, what is the same for all rows. It has
     /// its chunks elsewhere where rows begin inside of one: two are joined.
     template <int i = 0>
-    __device__ __forceinline__ void load_operands(std::int64_t row, int begin,
+    __device__ __forceinline__ void load_operands(std::int32_t row, int begin,
                                                   Operands& operands) const {
         if constexpr (i < program.size) {
             constexpr RowInstruction its = program.list[i];
@@ -249,14 +249,14 @@ struct KeptRow {
             if (position + per_chunk > end) {
                 two.load_end(vector, position, end);
             }
-            return gpu::joined<type>(two.before, two.after, shift);
+            return joined<type>(two.before, two.after, shift);
         }
     }
 
     /// Calls `add` with the edges of each of the thread's chunks, which is widened, as they come or
     /// all at once.
     template <bool arriving, int group = 0, class Add>
-    __device__ __forceinline__ void each_chunk(std::int64_t row, const Add& add) {
+    __device__ __forceinline__ void each_chunk(std::int32_t row, const Add& add) {
         if constexpr (group < groups) {
             if constexpr (arriving) {
                 ptx::cp_async_wait_group<groups - 1 - group>();
@@ -272,7 +272,7 @@ struct KeptRow {
     }
     /// One reduction over the thread's chunks.
     template <int i>
-    __device__ __forceinline__ float over_mine(std::int64_t row) {
+    __device__ __forceinline__ float over_mine(std::int32_t row) {
         constexpr RowOp op = program.list[i].op;
         static_assert(steps_before(program, i, takes_vector) == 0);
         float so_far = start_of(op);
@@ -302,8 +302,10 @@ struct KeptRow {
         }
     }
     /// Of a CTA without a cluster, the row so many further on as there are CTAs.
-    [[nodiscard]] __device__ __forceinline__ std::int64_t next_of(std::int64_t row) const {
-        return gridDim.x / p.cluster + (p.handed_out == nullptr ? row : numbers[(turn - 1) & 1]);
+    [[nodiscard]] __device__ __forceinline__ std::int32_t next_of(std::int32_t row) const {
+        const auto from =
+            p.handed_out == nullptr ? row : static_cast<std::int32_t>(numbers[(turn - 1) & 1]);
+        return from + static_cast<std::int32_t>(gridDim.x) / p.cluster;
     }
     /// Over the row. One barrier is enough here too, since two rows of sums are used in turn.
     template <class Operator>
@@ -336,7 +338,7 @@ struct KeptRow {
         left[its_own] = finished(its.finish, all, static_cast<float>(p.width), p.eps);
     }
     template <int i, class SoFar>
-    __device__ __forceinline__ void leave_pair(std::int64_t row) {
+    __device__ __forceinline__ void leave_pair(std::int32_t row) {
         SoFar so_far;
         each_chunk<true>(row, [&](Edges<per_chunk> edges) { so_far.add(x[0], edges); });
         leave<i>(so_far.first());
@@ -344,7 +346,7 @@ struct KeptRow {
     }
     /// Reduction `i`, if there is one, and those behind it.
     template <int i = 0>
-    __device__ __forceinline__ void reduce_from(std::int64_t row) {
+    __device__ __forceinline__ void reduce_from(std::int32_t row) {
         if constexpr (i < program.size) {
             constexpr RowOp op = program.list[i].op;
             constexpr ReductionPair pair = pair_of(program);
@@ -374,7 +376,7 @@ struct KeptRow {
     }
     /// Operands of the chunks from `begin` on, and those behind them asked for: where two chunks
     /// are joined for one, a thread has no registers for more.
-    __device__ __forceinline__ void take_operands(std::int64_t row, int begin, Operands& ahead,
+    __device__ __forceinline__ void take_operands(std::int32_t row, int begin, Operands& ahead,
                                                   Operands& here) const {
         if constexpr (!whole) {
             load_operands(row, begin, here);
@@ -390,7 +392,7 @@ struct KeptRow {
         }
     }
     /// Stores the result group by group, and asks for the next row's in its place.
-    __device__ __forceinline__ void finish(std::int64_t row, std::int64_t next, Operands& ahead) {
+    __device__ __forceinline__ void finish(std::int32_t row, std::int32_t next, Operands& ahead) {
         char* to = section_of(row, program.result);
         const int length = length_of(row);
         for (int group = 0; group < groups; ++group) {
@@ -414,19 +416,19 @@ struct KeptRow {
 
     __device__ __forceinline__ void run() {
         for (int group = 0; group < groups; ++group) {
-            ask(blockIdx.x / p.cluster, group);
+            ask(static_cast<std::int32_t>(blockIdx.x) / p.cluster, group);
         }
         if (p.cluster > 1) {
             ptx::barrier_cluster();  // a CTA that has not begun has no shared memory yet
         }
-        for (std::int64_t row = blockIdx.x / p.cluster; row < p.rows;) {
+        for (auto row = static_cast<std::int32_t>(blockIdx.x) / p.cluster; row < p.rows;) {
             ask_for_next();
             Operands ahead;
             if constexpr (whole) {
                 load_operands(row, static_cast<int>(threadIdx.x), ahead);
             }
             reduce_from(row);
-            const std::int64_t next = next_of(row);
+            const std::int32_t next = next_of(row);
             finish(row, next, ahead);
             row = next;
         }

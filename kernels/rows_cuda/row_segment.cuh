@@ -127,7 +127,7 @@ struct Segment {
                 if (wrapped > 0 && position == 0) {
                     two[b].load_last(from, end, at_once);
                 }
-                raw[c + b] = gpu::joined<type>(two[b].before, two[b].after, shift);
+                raw[c + b] = joined<type>(two[b].before, two[b].after, shift);
             }
         }
     }

@@ -142,10 +142,11 @@ struct KeptLayout {
 /// SM has room for two: 208 us of 221 for rows of 100 KB. Else the smallest cluster whose CTAs an
 /// SM has room for two of, so that one of another row reads while one waits or writes; clusters
 /// that end with their row were 3 to 22 % slower (receipts/h200/logs/2026-11-30-rows-segments.txt).
-/// Rows of 1 MB take 318 us in nine CTAs and 361 in sixteen, which fewer SMs have room for; smaller
-/// CTAs, three or more an SM, are up to 4 % faster and up to 5 % slower. Of rows that fill an SM
-/// with each CTA, the largest cluster (receipts/h200/logs/2026-11-30-rows-handed-out.txt).
-/// `row_bytes`: of a row's chunks.
+/// Of their sizes those that leave few SMs idle on an H200, which has room for 132, 62, 30, 21 and
+/// 14 clusters of 2, 4, 8, 10 and 16 such CTAs; sizes between these were up to 9 % slower, and at
+/// most 5 % faster. Smaller CTAs, three or more an SM, were up to 5 % faster or slower. Of rows
+/// that need an SM for each CTA, the largest cluster
+/// (receipts/h200/logs/2026-11-30-rows-handed-out.txt). `row_bytes`: of a row's chunks.
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std::int64_t row_bytes,
                               const Device& device) {
     if (!reduces_one_matrix(program) || row_bytes <= most_held_bytes) {
@@ -165,7 +166,7 @@ inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std:
         return {1, kept_threads_of_sm / few, few, false};
     }
     const int two = kept_threads_of_sm / many;
-    for (int cluster = 1; cluster <= most; ++cluster) {
+    for (const int cluster : {1, 2, 4, 8, 10, most_kept_cluster}) {
         if (serves(cluster, two)) {
             return {cluster, two, many, cluster > 1};
         }
