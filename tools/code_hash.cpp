@@ -48,7 +48,8 @@ std::vector<Section> sections_of(std::string_view elf) {
     const auto table = at<std::uint64_t>(elf, 40);
     const auto size = at<std::uint16_t>(elf, 58);
     const auto count = at<std::uint16_t>(elf, 60);
-    const auto names = at<std::uint64_t>(elf, table + at<std::uint16_t>(elf, 62) * size + 24);
+    const auto names =
+        at<std::uint64_t>(elf, table + at<std::uint16_t>(elf, 62) * std::uint64_t{size} + 24);
     std::vector<Section> sections;
     for (std::uint64_t header = table; header < table + count * std::uint64_t{size};
          header += size) {
@@ -132,8 +133,8 @@ int main(int argc, char** argv) try {
         const bool on_device = code.size() > 1;
         for (auto& [where, parts] : code) {
             if (!on_device || where != "host") {
-                text += "        {\"" + name + "\", \"" + where + ":" + hash_of(std::move(parts)) +
-                        "\"},\n";
+                text.append("        {\"").append(name).append("\", \"").append(where).append(":");
+                text.append(hash_of(std::move(parts))).append("\"},\n");
             }
         }
         word += word != words.end() ? 1 : 0;

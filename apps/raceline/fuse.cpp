@@ -73,8 +73,8 @@ std::string fusion_table(const Options& options, const Fusion& fusion, const Dev
     const LaunchCase how = launch_case(options, device);
     std::vector<FusionTime> times = predicted_times(fusion, device, how);
     for (std::size_t i = 0; i < fusion.parts.size(); ++i) {
-        if (fusion.parts[i].workload) {
-            take_measured(*fusion.parts[i].workload, ran, times[i]);
+        if (const std::optional<Workload>& part = fusion.parts[i].workload) {
+            take_measured(*part, ran, times[i]);
         }
     }
     take_measured(fusion.fused, ran, times.back());

@@ -60,7 +60,7 @@ void say_of_none(const Page& page, const Options& options) {
 
 // "3 receipt files, 1 index".
 std::string parts_of(const Page& page) {
-    const std::string files = counted_text(page.files, "receipt file");
+    std::string files = counted_text(page.files, "receipt file");
     if (page.indexes == 0) {
         return files;
     }

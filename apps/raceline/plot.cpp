@@ -75,7 +75,7 @@ std::string words_of_shape(const std::string& shape) {
     std::string words;
     for (const std::string_view field : split_fields(shape)) {
         const std::size_t equals = field.find('=');
-        const bool is_size = equals == field.npos || field.substr(0, equals) == "op" ||
+        const bool is_size = equals == std::string_view::npos || field.substr(0, equals) == "op" ||
                              (field[equals + 1] >= '0' && field[equals + 1] <= '9');
         words += is_size ? "" : " " + std::string(field);
     }
@@ -111,8 +111,9 @@ TimedRows of_operations(TimedRows rows, const Options& options) {
         one.kernel =
             name_of(one) + (options.operations.size() == 1 ? words_of_shape(one.shape) : "");
     }
-    std::erase_if(rows.notes,
-                  [](const std::string& note) { return note.find(stale_note) != note.npos; });
+    std::erase_if(rows.notes, [](const std::string& note) {
+        return note.find(stale_note) != std::string::npos;
+    });
     const auto stale =
         static_cast<std::size_t>(std::ranges::count_if(rows.cases, &TimedCase::stale));
     if (stale > 0) {

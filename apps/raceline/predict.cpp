@@ -119,8 +119,8 @@ std::string explanations_of(std::span<const Group> groups, const Device& device,
     std::string text;
     for (const Group& group : groups) {
         for (std::size_t i = 0; i < group.cases.size(); ++i) {
-            if (group.results[i].explained) {
-                text += explanation(group.cases[i], device, *group.results[i].explained, style);
+            if (const std::optional<ExplainedPrediction>& explained = group.results[i].explained) {
+                text += explanation(group.cases[i], device, *explained, style);
             }
         }
     }

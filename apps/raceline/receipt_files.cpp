@@ -29,6 +29,7 @@ std::vector<std::string> receipts_newest_first() {
             "no receipts in {}: run `raceline bench` first, or name a file", folder.string());
     std::ranges::sort(found, std::greater());
     std::vector<std::string> names;
+    names.reserve(found.size());
     for (auto& [time, name] : found) {
         names.push_back(std::move(name));
     }

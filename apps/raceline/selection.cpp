@@ -71,9 +71,11 @@ std::string known_word(std::string_view option, const std::string& given, const 
 std::uint64_t fresh_seed() {
     if (const char* fixed = std::getenv("RACELINE_SEED"); fixed != nullptr && *fixed != '\0') {
         const auto seed = parse_whole(fixed);
-        require(seed.has_value(), Status::invalid_argument,
-                "RACELINE_SEED is '{}'; it must be a whole number from 0 to {}", fixed,
-                std::numeric_limits<std::uint64_t>::max());
+        if (!seed) {
+            fail(Status::invalid_argument,
+                 "RACELINE_SEED is '{}'; it must be a whole number from 0 to {}", fixed,
+                 std::numeric_limits<std::uint64_t>::max());
+        }
         return *seed;
     }
     return std::random_device{}() % 1'000'000'000 + 1;

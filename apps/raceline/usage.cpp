@@ -26,7 +26,7 @@ std::string values(std::size_t count) {
 
 // Too few or too many values, by the option's own count.
 std::string count_sentence(const CLI::App& command, const CLI::ParseError& error) {
-    const std::string text = error.what();
+    std::string text = error.what();
     const std::string name = text.substr(0, text.find(':'));
     const CLI::Option* const option = command.get_option_no_throw(name);
     if (option == nullptr) {

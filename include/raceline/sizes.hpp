@@ -28,7 +28,7 @@ public:
     /// fields, "rows" and "width". Kernel and tile are chosen again only when a size has doubled
     /// since the last choice. Throws Error(invalid_argument) as predict_shape does, and for a field
     /// that the shape does not have; the message names the nearest one.
-    SizeModel(const std::string& shape, std::vector<std::string> varying,
+    SizeModel(const std::string& shape, const std::vector<std::string>& varying,
               const std::string& device = {}, const std::string& kernel = {});
     ~SizeModel();
     SizeModel(SizeModel&&) noexcept;

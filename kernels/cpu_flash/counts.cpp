@@ -107,7 +107,8 @@ Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, 
     const double scores = static_cast<double>(keys * width);
     const std::int64_t d = target.dot ? (w.headdim + 1) / 2 * 2 : w.headdim;
     const std::int64_t at_once = target.dot ? 2 : 1;
-    const double padded = static_cast<double>((keys + at_once - 1) / at_once * at_once * width);
+    const std::int64_t whole = (keys + at_once - 1) / at_once * at_once;
+    const double padded = static_cast<double>(whole * width);
     a.products =
         2 * scores * static_cast<double>(d) + 2 * padded * static_cast<double>(w.headdim_v);
     a.exponentials = scores;

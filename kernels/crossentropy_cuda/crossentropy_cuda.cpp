@@ -53,7 +53,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
                     {"op.ex2", rows * width}};
     Counts c = one_wave_pass(w, work, w.extent(grid_rows), tile.threads);
     c.registers = registers;  // the launch bound
-    c.smem_bytes = 2 * 32 * static_cast<std::int64_t>(sizeof(float));
+    c.smem_bytes = std::int64_t{2} * 32 * static_cast<std::int64_t>(sizeof(float));
     c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
     // Each turn of the loop waits for its loads, and then goes over what has come.
     c.steps.front().repeat = turns;

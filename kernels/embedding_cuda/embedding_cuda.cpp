@@ -26,7 +26,8 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const std::int64_t unit = unit_of(row_bytes(w));
     const auto tokens = static_cast<double>(w.extent("tokens"));
-    const double units = tokens * static_cast<double>(row_bytes(w) / unit);
+    const std::int64_t units_of_row = row_bytes(w) / unit;
+    const double units = tokens * static_cast<double>(units_of_row);
     // A unit's address needs a division of 64-bit numbers.
     const Work work{{"op.issue", units * counted(60, "index, division, load and store of a unit")}};
     Counts c =

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <omp.h>
+#include <string_view>
 
 #include "device/device.hpp"
 #include "kernels/linear_onednn/tile.hpp"
@@ -78,7 +79,7 @@ const Library& library() {
     return its;
 }
 
-void must(dnnl_status_t status, const char* what) {
+void must(dnnl_status_t status, std::string_view what) {
     require(status == dnnl_success, Status::unsupported, "oneDNN refuses the product: {} gives {}",
             what, static_cast<int>(status));
 }
@@ -100,13 +101,13 @@ dnnl_memory_desc_t matrix(DType dtype, std::int64_t rows, std::int64_t columns, 
 bool append(dnnl_post_ops_t ops, RowStep step, const Product& p) {
     const Library& dnnl = library();
     const auto elementwise = [&](dnnl_alg_kind_t kind, float alpha) {
-        must(dnnl.post_ops_append_eltwise(ops, 1, kind, alpha, 0), form_of(step).name.data());
+        must(dnnl.post_ops_append_eltwise(ops, 1, kind, alpha, 0), form_of(step).name);
         return false;
     };
     const auto binary = [&](dnnl_alg_kind_t kind) {
         const bool vector = form_of(step).operand == RowOperand::vector;
         const dnnl_memory_desc_t operand = matrix(p.dtype, vector ? 1 : p.m, p.n, false);
-        must(dnnl.post_ops_append_binary(ops, kind, &operand), form_of(step).name.data());
+        must(dnnl.post_ops_append_binary(ops, kind, &operand), form_of(step).name);
         return true;
     };
     switch (step) {
@@ -210,18 +211,16 @@ void launch(const OperationArgs& args, int /*tile*/, const Device& device, void*
     }
     Made& its = made(product);
     const std::scoped_lock held(its.in_use);  // its memories hold one call's addresses
-    const auto operands = static_cast<int>(its.args.size()) - 4;
-    const auto set = [&](int which, void* data) {
-        must(library().memory_set_data_handle(its.args.at(static_cast<std::size_t>(which)).memory,
-                                              data),
-             "an address");
+    const std::size_t operands = its.args.size() - 4;
+    const auto set = [&](std::size_t which, void* data) {
+        must(library().memory_set_data_handle(its.args.at(which).memory, data), "an address");
     };
     set(0, args.tensors[0].data);
     set(1, args.tensors[1].data);
-    set(2, args.tensors.at(static_cast<std::size_t>(2 + operands)).data);
+    set(2, args.tensors.at(2 + operands).data);
     set(3, workspace);
-    for (int i = 0; i < operands; ++i) {
-        set(4 + i, args.tensors.at(static_cast<std::size_t>(2 + i)).data);
+    for (std::size_t i = 0; i < operands; ++i) {
+        set(4 + i, args.tensors.at(2 + i).data);
     }
     const int before = omp_get_max_threads();
     omp_set_num_threads(std::max(1, device.units));

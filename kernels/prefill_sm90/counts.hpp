@@ -44,7 +44,8 @@ schedule::BlockWork block_work_of(const Workload& w, const Tile& t, const std::s
                                   double bytes) {
     const double rows = t.rows;
     const double keys = t.keys;
-    const double columns_v = t.v_bytes() / t.keys / bytes;
+    const int bytes_of_value = t.v_bytes() / t.keys;
+    const double columns_v = bytes_of_value / bytes;
     // A lane's slot of the FMA pipe is two flops to the model, whatever instruction takes it.
     constexpr double slot = 2;
     schedule::BlockWork p;

@@ -18,6 +18,11 @@
 namespace raceline::kernels::rows_cuda {
 namespace {
 
+double elements_of_chunk(const Workload& w) {
+    const std::int64_t elements = 16 / element_bytes(w);
+    return static_cast<double>(elements);
+}
+
 /// More where results are rounded to fp32: expf scales and brings two parts together, and a
 /// quotient is refined.
 double slots_to_fp32(RowOp op) {
@@ -254,9 +259,8 @@ Amounts amounts_on(Way way, const RowProgram& program, const Workload& w, const 
     if (way == Way::held) {
         return amounts_held(program, w, tile, layout);
     }
-    const Reading reading{static_cast<double>(tile.chunks * (16 / element_bytes(w))),
-                          static_cast<double>(tile.chunks), static_cast<double>(tile.lanes),
-                          w.dtype,
+    const Reading reading{tile.chunks * elements_of_chunk(w), static_cast<double>(tile.chunks),
+                          static_cast<double>(tile.lanes), w.dtype,
                           way == Way::compiled ? 0
                           : way == Way::flat   ? slots_of_step
                                                : slots_of_step_of_rows};
@@ -314,7 +318,7 @@ void add_shifted_traffic(const RowProgram& program, const Workload& w, double pa
     const double matrices = 1 + steps_before(program, program.size, takes_matrix);
     const double results =
         1 + steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; });
-    const double alone = results * static_cast<double>(16 / element_bytes(w));
+    const double alone = results * elements_of_chunk(w);
     c.work["byte.l2"] += rows * (sector * matrices * passes + sector * alone);
     c.work["byte.smem_lsu"] =
         w.bytes_read() * passes + w.bytes_written() + rows * (2 * vectors * row + line * alone);
@@ -332,8 +336,8 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w,
     const double chunks = std::ceil(
         static_cast<double>(chunks_of_section(bytes / 16, layout.cluster)) / layout.threads);
     const Tile all{layout.threads, layout.threads, 1};
-    const Reading reading{chunks * static_cast<double>(16 / element_bytes(w)), chunks,
-                          static_cast<double>(all.lanes), w.dtype, 0};
+    const Reading reading{chunks * elements_of_chunk(w), chunks, static_cast<double>(all.lanes),
+                          w.dtype, 0};
     Amounts of_pass = amounts_of_passes(program, reading);
     const auto reductions = static_cast<double>(reductions_of(program));
     const double passes = reductions + 1 - (pair_of(program).at > 0 ? 1 : 0);
@@ -416,8 +420,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         c.work["byte.l2"] += std::max(0.0, static_cast<double>(c.ctas) - rows) * angles;
         // The path of L1 is that of shared memory: each thread reads as many as it has columns.
         c.work["byte.smem_lsu"] =
-            read + written +
-            threads * 2 * sizeof(float) * static_cast<double>(16 / element_bytes(w));
+            read + written + threads * 2 * sizeof(float) * elements_of_chunk(w);
     }
     if (way != Way::flat && !is_whole(program, w)) {
         add_shifted_traffic(program, w, passes, c);
@@ -434,15 +437,16 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     }
     c.threads = tile.threads;
     c.registers = registers_of(tile, residents);  // the launch bound
-    c.smem_bytes =
-        static_cast<std::int64_t>(sizeof(float)) *
-        (64 + (stays ? static_cast<std::int64_t>(tile.threads / 32 * 2 * longest_row_chain) : 0));
+    constexpr std::int64_t statistics_of_warp = 2 * longest_row_chain;
+    c.smem_bytes = static_cast<std::int64_t>(sizeof(float)) *
+                   (64 + (stays ? tile.threads / 32 * statistics_of_warp : 0));
     // Code of rows that are held asks for all operands at once. Other code asks for the next
     // segment while it goes over one, or for one matrix after the other.
     c.bytes_in_flight = compiled || way == Way::held ? read / static_cast<double>(c.ctas)
                                                      : 16.0 * tile.threads * tile.chunks;
     c.balanced_order = true;
-    const double together = tile.threads / tile.lanes;
+    const std::int32_t rows_of_cta = tile.threads / tile.lanes;
+    const double together = rows_of_cta;
     const double segments = stays ? 1 : static_cast<double>(layout.segments);
     const double of_cta = std::ceil(rows * segments / together / static_cast<double>(c.ctas));
     const double turns_of_cta = of_cta * turns / segments;

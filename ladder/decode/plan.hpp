@@ -22,7 +22,8 @@ inline constexpr std::array<Tile, 6> tiles{{{1}, {2}, {4}, {8}, {32}, {0}}};
 inline constexpr int warps = 4;  ///< of a CTA
 inline constexpr int threads = 32 * warps;
 
-inline constexpr std::int64_t stage_bytes = 96 * 1024;  ///< of K and V together: two CTAs an SM
+/// Of K and V together: two CTAs an SM.
+inline constexpr std::int64_t stage_bytes = std::int64_t{96} * 1024;
 
 /// Keys that K's half of a stage holds.
 constexpr int tile_keys(std::int64_t bytes, int headdim, int element_bytes) {
@@ -53,6 +54,11 @@ constexpr Packing packing_of(std::int64_t heads, int most = most_rows, int all_w
         p.row_warps *= 2;
     }
     return p;
+}
+
+/// Warps that divide the keys.
+constexpr int key_warps_of(int row_warps, int all_warps = warps) {
+    return all_warps / row_warps;
 }
 
 /// What of a call decides how it is cut.

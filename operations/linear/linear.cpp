@@ -148,6 +148,7 @@ constexpr std::int32_t code_of_product = -1;
 std::vector<std::int32_t> codes(const Workload& w) {
     const Parts parts = parts_of(w);
     std::vector<std::int32_t> list;
+    list.reserve(parts.before.size() + 1 + parts.after.size());
     for (const RowStep step : parts.before) {
         list.push_back(static_cast<std::int32_t>(step));
     }

@@ -178,7 +178,7 @@ struct SizeModel::State {
     }
 };
 
-SizeModel::SizeModel(const std::string& shape, std::vector<std::string> varying,
+SizeModel::SizeModel(const std::string& shape, const std::vector<std::string>& varying,
                      const std::string& device, const std::string& kernel)
     : state_(std::make_unique<State>()) {
     State& s = *state_;

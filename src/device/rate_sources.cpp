@@ -118,6 +118,7 @@ std::string doubt_about(const std::vector<MeasuredCeiling>& measured) {
         newest[row.ceiling.resource] = row.ceiling;
     }
     std::vector<Ceiling> ceilings;
+    ceilings.reserve(newest.size());
     for (const auto& [resource, ceiling] : newest) {
         ceilings.push_back(ceiling);
     }

@@ -63,6 +63,7 @@ std::vector<std::string_view> types_of(const std::vector<std::string_view>& ids)
 [[noreturn]] void refuse(const Device& device, std::string_view name, std::string_view given,
                          const std::vector<std::string_view>& ids) {
     std::vector<std::string_view> words;
+    words.reserve(ids.size());
     for (const std::string_view id : ids) {
         words.push_back(without_first_word(id));
     }

@@ -190,18 +190,19 @@ const Device* KnownDevices::of(const std::string& label, const DeviceName& name)
         return &stated->device;
     }
     const auto [at, fresh] = known_.try_emplace(label);
+    std::optional<Device>& known = at->second;
     if (fresh) {
         try {
             Device device = datasheet_device(name.id);
             device.name = name.name;
             device.driver = name.driver;
             apply_committed_rates(device);
-            at->second = std::move(device);
+            known = std::move(device);
         } catch (const Error&) {
-            at->second.reset();  // the page says which devices it does not know
+            known.reset();  // the page says which devices it does not know
         }
     }
-    return at->second ? &*at->second : nullptr;
+    return known ? &*known : nullptr;
 }
 
 Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard& card,

@@ -98,15 +98,16 @@ bool runs_on(const Kernel& kernel, const Device& device) {
 
 using Call = std::optional<api::EngineChoice>;
 
-bool is_of_call(const Kernel& kernel, const Call& call) {
-    return call && call->kernel == &kernel;
+// Null for a kernel that the call does not run.
+const api::EngineChoice* choice_of(const Kernel& kernel, const Call& call) {
+    return call && call->kernel == &kernel ? &*call : nullptr;
 }
 
 // In the tile that a call takes, else in the best one.
 const TileChoice& tile_of(const Kernel& kernel, const std::vector<TileChoice>& ranked,
                           const Call& call) {
-    if (is_of_call(kernel, call)) {
-        const auto same = std::ranges::find(ranked, call->tile, &TileChoice::tile);
+    if (const api::EngineChoice* choice = choice_of(kernel, call)) {
+        const auto same = std::ranges::find(ranked, choice->tile, &TileChoice::tile);
         return same == ranked.end() ? ranked.front() : *same;
     }
     return ranked.front();
@@ -114,7 +115,7 @@ const TileChoice& tile_of(const Kernel& kernel, const std::vector<TileChoice>& r
 
 // In the order of the answer: what a call runs, other engines, rungs.
 int rank_of(const Kernel& kernel, const Call& call) {
-    return is_of_call(kernel, call) ? 0 : kernel.ladder ? 2 : 1;
+    return choice_of(kernel, call) != nullptr ? 0 : kernel.ladder ? 2 : 1;
 }
 
 Json kernels_json(const std::string& name, const Workload& workload, const Device& device,

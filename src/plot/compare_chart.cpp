@@ -95,6 +95,7 @@ std::vector<TimedPeer> worst_of(const std::vector<TimedPeer>& peers) {
         known->second = std::min(known->second, peer.ratio);
     }
     std::vector<std::pair<double, Row>> order;
+    order.reserve(ratios.size());
     for (const auto& [of, ratio] : ratios) {
         order.emplace_back(ratio, of);
     }

@@ -116,6 +116,7 @@ std::string way_of_launching(const TimedCase& one) {
 // launching.
 std::vector<std::string> names_of(const ReceiptDiff& diff, const Shared& shared) {
     std::vector<std::string> names;
+    names.reserve(diff.cases.size());
     for (const CaseDiff& one : diff.cases) {
         names.push_back(own_name(one.after, shared));
     }

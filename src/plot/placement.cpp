@@ -212,6 +212,7 @@ Box box_of(const Panel& panel, const Place& place, const ChartPoint& point) {
 
 std::vector<Box> boxes_of_words(const Panel& panel, const Place& place) {
     std::vector<Box> boxes;
+    boxes.reserve(panel.texts.size());
     for (const ChartText& text : panel.texts) {
         boxes.push_back(box_of(panel, place, text));
     }

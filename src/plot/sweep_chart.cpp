@@ -225,6 +225,7 @@ std::string elsewhere_note(const TimedRows& rows, const std::vector<std::string>
         by_field[field].push_back(kernel);
     }
     std::vector<std::string> said;
+    said.reserve(by_field.size());
     for (const auto& [field, kernels] : by_field) {
         said.push_back(fmt::format("{} (--over {})", fmt::join(kernels, ", "), field));
     }

@@ -56,6 +56,7 @@ std::vector<SweepLines::const_iterator> newest_of(const SweepLines& all) {
         }
     }
     std::vector<SweepLines::const_iterator> some;
+    some.reserve(newest.size());
     for (const auto& [of, line] : newest) {
         some.push_back(line);
     }

@@ -127,12 +127,13 @@ std::vector<TerminalCell> cells_of(const Panel& panel, const AxesCells& axes,
     return cells;
 }
 
-// Further along the line that a name runs along, and a row beside it at most.
-bool put_along(Cells& cells, const Panel& panel, const AxesCells& axes, const ChartText& text) {
+// Further along the line that a name runs along, `towards` a place, and a row beside it at most.
+bool put_along(Cells& cells, const Panel& panel, const AxesCells& axes, const ChartText& text,
+               const std::pair<double, double>& towards) {
     const int width = width_of(text.text);
     const double across = axes.last_column - axes.first_column;
     const double up = axes.last_row - axes.first_row;
-    const auto [to_x, to_y] = *text.towards;
+    const auto [to_x, to_y] = towards;
     const double rise = (share_of(panel.y, to_y) - share_of(panel.y, text.y)) /
                         (share_of(panel.x, to_x) - share_of(panel.x, text.x)) * up / across;
     const int column = cell_of(panel.x, text.x, axes.first_column, axes.last_column);
@@ -323,7 +324,7 @@ TerminalLayout terminal_layout(const Panel& given, TerminalSize size) {
         const bool beside = text.x > panel.x.high;
         const bool found = beside && layout.right == margin ? false
                            : beside       ? put_beside(cells, layout, panel, axes, text)
-                           : text.towards ? put_along(cells, panel, axes, text)
+                           : text.towards ? put_along(cells, panel, axes, text, *text.towards)
                                           : put_near(cells, panel, axes, text);
         if (!found) {
             layout.without_room.push_back(text.text);

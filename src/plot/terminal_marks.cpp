@@ -60,6 +60,7 @@ std::string counted_marks(const LetterCells& all, const std::map<TerminalCell, c
         return "";
     }
     std::vector<std::string> said;
+    said.reserve(pairs.size());
     for (const auto& [pair, count] : pairs) {
         said.push_back(fmt::format("{} under {}{}", pair.first, pair.second,
                                    count == 1 ? "" : fmt::format(" {} times", count)));

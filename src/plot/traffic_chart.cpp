@@ -133,7 +133,7 @@ Panel panel_of(const Cases& cases, const Ceilings& ceilings) {
         std::string words = format_si(tick, "B");  // "10.0 MB"
         const std::size_t point = words.find('.');
         words.erase(std::min(point, words.size()),
-                    point == words.npos ? 0 : words.find(' ') - point);
+                    point == std::string::npos ? 0 : words.find(' ') - point);
         panel.x.ticks.emplace_back(tick, words);
     }
     add_limits(panel, ceilings);

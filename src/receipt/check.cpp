@@ -241,6 +241,7 @@ std::vector<std::size_t> unanswered_predictions(const ReceiptFile& file) {
         }
     }
     std::vector<std::size_t> lines;
+    lines.reserve(open.size());
     for (const auto& [id, line] : open) {
         lines.push_back(line);
     }

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fmt/core.h>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -81,7 +82,7 @@ std::string GitHistory::file_before(const std::string& path, int commits) const 
 void GitHistory::read_files(std::span<const FileInCommit> files, const Take& take) const {
     std::string names;
     for (const auto& [commit, path] : files) {
-        const std::string name = commit + ":./" + path;
+        const std::string name = fmt::format("{}:./{}", commit, path);
         // One name a line: one that would be two is asked for as none.
         names += (name.find('\n') == std::string::npos ? name : "") + '\n';
     }

@@ -172,10 +172,11 @@ std::string_view code_hash_of(const Kernel& kernel, const Device& device) {
 std::span<const Kernel> all_kernels() {
     static const std::vector<Kernel> kernels = [] {
         std::vector<Kernel> list;
-#define X(id, in_ladder, has_launch, Args, lines, hash)            \
-    list.push_back(kernels::id::kernel());                         \
-    list.back().ladder = in_ladder, list.back().own_lines = lines; \
-    list.back().source_hash = hash;                                \
+#define X(id, in_ladder, has_launch, Args, lines, hash) \
+    list.push_back(kernels::id::kernel());              \
+    list.back().ladder = in_ladder;                     \
+    list.back().own_lines = lines;                      \
+    list.back().source_hash = hash;                     \
     take_launch(list.back(), launch_if<has_launch, HeldLaunch<Args>, &kernels::id::launch>());
 #include "kernels.inc"
 #undef X

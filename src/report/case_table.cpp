@@ -212,12 +212,14 @@ std::vector<CaseColumn> gate_columns() {
 std::string table_text(const std::vector<CaseColumn>& columns, std::span<const CaseLine> lines,
                        const TextStyle& style) {
     std::vector<TextTable::Column> heads;
+    heads.reserve(columns.size());
     for (const CaseColumn& column : columns) {
         heads.push_back(column.head);
     }
     TextTable table(heads);
     for (const CaseLine& line : lines) {
         std::vector<std::string> cells;
+        cells.reserve(columns.size());
         for (const CaseColumn& column : columns) {
             cells.push_back(column.cell(line));
         }

@@ -41,6 +41,7 @@ std::vector<std::string> commits_in(const std::string& receipts) {
         }
     }
     std::vector<std::string> commits;
+    commits.reserve(written.size());
     for (const auto& [commit, when] : written) {
         commits.push_back(commit);
     }

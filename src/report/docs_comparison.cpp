@@ -70,8 +70,8 @@ std::string error_cell(const std::vector<DocsSample>& samples, const std::string
     std::vector<double> errors;
     int beyond = 0;
     for (const DocsSample& sample : samples) {
-        if (sample.peer->name == peer) {
-            beyond += is_beyond_bound(sample.peer->correctness) ? 1 : 0;
+        if (peer_of(sample).name == peer) {
+            beyond += is_beyond_bound(peer_of(sample).correctness) ? 1 : 0;
             if (sample.relative_rms > 0 && sample.peer_rms > 0) {
                 errors.push_back(sample.relative_rms / sample.peer_rms);
             }
@@ -117,6 +117,7 @@ Ratios best_ratios(const std::vector<DocsSample>& samples) {
 
 std::vector<Group> groups_of(const std::vector<DocsSample>& samples) {
     std::vector<Group> groups;
+    groups.reserve(samples.size());
     for (const DocsSample& sample : samples) {
         groups.push_back(group_of(sample));
     }
@@ -143,7 +144,7 @@ std::string docs_comparison(DocsEvidence& evidence, const DocsBlock& block) {
     for (const std::string& peer : peers) {
         Ratios ratios;
         for (const DocsSample& sample : samples) {
-            if (sample.peer->name == peer) {
+            if (peer_of(sample).name == peer) {
                 ratios[group_of(sample)].push_back(sample.ratio);
             }
         }
@@ -171,7 +172,7 @@ std::string docs_lengths(DocsEvidence& evidence, const DocsBlock& block) {
     std::map<std::tuple<Group, std::string, std::int64_t>, std::string> cells;
     for (const DocsSample& sample : samples) {
         lengths[sample.workload.seqlen_q] = 1;
-        cells[{group_of(sample), sample.peer->name, sample.workload.seqlen_q}] =
+        cells[{group_of(sample), peer_of(sample).name, sample.workload.seqlen_q}] =
             fmt::format("{:.2f}", sample.ratio);
     }
     std::vector<TextTable::Column> columns{{"shape"}, {"peer"}};

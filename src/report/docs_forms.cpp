@@ -29,11 +29,12 @@ std::vector<std::string> form_line(const std::string& title,
     std::map<std::string, std::vector<double>> by_form;
     std::map<std::string, double> fastest;
     for (const DocsSample* sample : samples) {
-        by_form[sample->peer->backend].push_back(sample->ratio);
+        by_form[peer_of(*sample).backend].push_back(sample->ratio);
         const auto at = fastest.try_emplace(format_shape(sample->workload), sample->ratio).first;
         at->second = std::min(at->second, sample->ratio);
     }
     std::vector<double> least;
+    least.reserve(fastest.size());
     for (const auto& [shape, ratio] : fastest) {
         least.push_back(ratio);
     }
@@ -51,7 +52,7 @@ std::string docs_forms(DocsEvidence& evidence, const DocsBlock& block) {
     std::map<std::string, int> forms;
     std::vector<std::pair<std::string, std::vector<const DocsSample*>>> cases;
     for (const DocsSample& sample : samples) {
-        forms[sample.peer->backend] = 1;
+        forms[peer_of(sample).backend] = 1;
         const std::string name = form_case(sample);
         auto at = std::find_if(cases.begin(), cases.end(),
                                [&](const auto& one) { return one.first == name; });
@@ -96,7 +97,7 @@ std::string docs_errors(DocsEvidence& evidence, const DocsBlock& block) {
     }
     return fmt::format("{}\n\nRelative RMS error of `{}` over that of {}.\n\n{}",
                        docs_heading(samples), samples.front().about.kernel,
-                       peer_title(samples.front().peer->name), table.markdown());
+                       peer_title(peer_of(samples.front()).name), table.markdown());
 }
 
 }  // namespace raceline

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "support/check.hpp"
+#include "workload/shape_grammar.hpp"
 
 namespace raceline {
 
@@ -24,6 +25,14 @@ Compared settled_rows(DocsEvidence& evidence, const DocsBlock& block) {
     return all;
 }
 
+const Peer& peer_of(const DocsSample& sample) {
+    if (!sample.peer) {
+        fail(Status::invalid_argument, "the row of {} stands beside no peer",
+             format_shape(sample.workload));
+    }
+    return *sample.peer;
+}
+
 std::string peer_title(const std::string& name) {
     static const std::map<std::string, std::string> titles{{"cudnn", "cuDNN"},
                                                            {"fa2", "FlashAttention-2"},
@@ -40,8 +49,9 @@ std::string peer_title(const std::string& name) {
 std::vector<std::string> peers_of(const std::vector<DocsSample>& samples) {
     std::vector<std::string> peers;
     for (const DocsSample& sample : samples) {
-        if (std::find(peers.begin(), peers.end(), sample.peer->name) == peers.end()) {
-            peers.push_back(sample.peer->name);
+        const std::string& name = peer_of(sample).name;
+        if (std::find(peers.begin(), peers.end(), name) == peers.end()) {
+            peers.push_back(name);
         }
     }
     return peers;
@@ -60,10 +70,11 @@ std::string version_in_words(const std::string& name, const std::string& version
 std::string peer_versions(const std::vector<DocsSample>& samples) {
     std::string text;
     for (const std::string& name : peers_of(samples)) {
-        const auto first = std::find_if(samples.begin(), samples.end(),
-                                        [&](const DocsSample& s) { return s.peer->name == name; });
+        const auto first = std::find_if(samples.begin(), samples.end(), [&](const DocsSample& s) {
+            return peer_of(s).name == name;
+        });
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", peer_title(name),
-                            version_in_words(name, first->peer->version));
+                            version_in_words(name, peer_of(*first).version));
     }
     return text;
 }

@@ -17,6 +17,9 @@ struct Compared {
 /// Settled comparisons of calls that our kernel answered right. Throws if there is none.
 Compared settled_rows(DocsEvidence& evidence, const DocsBlock& block);
 
+/// Of a row that stands beside a peer, as each of `settled_rows` does. Throws of any other.
+const Peer& peer_of(const DocsSample& sample);
+
 std::string peer_title(const std::string& name);  ///< "fa3" is FlashAttention-3
 /// cuDNN gives its version as one number: "91900 in PyTorch" is "9.19.0 in PyTorch".
 std::string version_in_words(const std::string& name, const std::string& version);

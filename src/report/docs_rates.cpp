@@ -34,8 +34,23 @@ std::vector<DocsSample> timed(DocsEvidence& evidence, const DocsBlock& block,
     return once;
 }
 
+double seconds_of(const DocsSample& sample) {
+    if (!sample.measured) {
+        fail(Status::invalid_argument, "the row of {} has no time", format_shape(sample.workload));
+    }
+    return sample.measured->seconds_median;
+}
+
+const Prediction& prediction_of(const DocsSample& sample) {
+    if (!sample.prediction) {
+        fail(Status::invalid_argument, "the row of {} has no prediction",
+             format_shape(sample.workload));
+    }
+    return *sample.prediction;
+}
+
 double rate_of(const DocsSample& sample) {
-    return sample.workload.flops() / sample.measured->seconds_median;
+    return sample.workload.flops() / seconds_of(sample);
 }
 
 // What must agree between two kernels that stand side by side, whatever their types.
@@ -115,12 +130,11 @@ std::string docs_cases(DocsEvidence& evidence, const DocsBlock& block) {
     }
     TextTable table("shape | limiter | >predicted | >measured | >error");
     for (const DocsSample& sample : samples) {
-        require(sample.prediction.has_value(), Status::invalid_argument,
-                "the row of {} has no prediction", format_shape(sample.workload));
-        const double measured = sample.measured->seconds_median;
-        table.add({"`" + format_shape(sample.workload) + "`", sample.prediction->limiter,
-                   format_seconds(sample.prediction->seconds), format_seconds(measured),
-                   signed_percent(sample.prediction->seconds / measured - 1)});
+        const Prediction& predicted = prediction_of(sample);
+        const double measured = seconds_of(sample);
+        table.add({"`" + format_shape(sample.workload) + "`", predicted.limiter,
+                   format_seconds(predicted.seconds), format_seconds(measured),
+                   signed_percent(predicted.seconds / measured - 1)});
     }
     return docs_heading(samples) + "\n\n" + table.markdown();
 }
@@ -132,8 +146,8 @@ std::string docs_accuracy(DocsEvidence& evidence, const DocsBlock& block) {
     std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> pairs;
     for (const DocsSample& sample : samples) {
         auto& [predicted, measured] = pairs[sample.about.kernel];
-        predicted.push_back(sample.prediction->seconds);
-        measured.push_back(sample.measured->seconds_median);
+        predicted.push_back(prediction_of(sample).seconds);
+        measured.push_back(seconds_of(sample));
     }
     TextTable table(
         "kernel | >cases | >median | >p90 | >bias | >within 10 % | >within 20 % | >largest");

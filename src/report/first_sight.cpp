@@ -36,8 +36,10 @@ Plain one_spelling(const Json& value) {
 }
 
 bool says_nothing(const Plain& value) {
-    return value.is_null() || value == false || value == 0 || value == "" ||
-           (value.is_structured() && value.empty());
+    if (value.is_string()) {  // `empty` of a string is false, whatever it holds
+        return value.get_ref<const std::string&>().empty();
+    }
+    return value == false || value == 0 || value.empty();
 }
 
 // Defaults that are neither null, false, zero nor empty. A new member of the workload with such a

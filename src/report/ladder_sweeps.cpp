@@ -35,7 +35,7 @@ std::optional<Measured> measured_from(const Json& row) {
     if (kernel == nullptr || settled_seconds(row) == 0) {
         return std::nullopt;
     }
-    const Json named = row.at("tile");
+    const Json& named = row.at("tile");
     TileFields fields;
     for (const auto& [name, value] : named.items()) {
         fields.emplace_back(kernel->field_name(name), value.get<std::int64_t>());

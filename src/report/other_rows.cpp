@@ -125,6 +125,7 @@ void OtherRows::add_counters(const Json& row) {
 
 std::string OtherRows::unanswered(const TextStyle& style) const {
     std::vector<std::vector<std::string>> lines;
+    lines.reserve(open_.size());
     for (const auto& [id, row] : open_) {
         lines.push_back({shape_of(row.about), row.about.kernel, row.about.device.id,
                          row.prediction.limiter, format_seconds(row.prediction.seconds)});

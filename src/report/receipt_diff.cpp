@@ -218,6 +218,7 @@ std::string table_of(const ReceiptDiff& diff, const TextStyle& style) {
     constexpr std::size_t shape = 0, kernel = 1, device = 2, call = 3;
     const std::vector<std::string> calls = calls_of(diff);
     std::vector<std::vector<std::string>> rows;
+    rows.reserve(diff.cases.size());
     for (std::size_t i = 0; i < diff.cases.size(); ++i) {
         rows.push_back(row_of(diff.cases[i], calls[i]));
     }

@@ -60,14 +60,15 @@ std::vector<std::string> predict_command(const std::string& program, const Predi
 }  // namespace
 
 std::string commit_named(const std::string& folder, const std::string& name) {
-    auto found = output_of({"git", "-C", folder, "rev-parse", "--verify", "--quiet",
-                            "--end-of-options", name + "^{commit}"});
-    require(found && found->size() == 41, Status::invalid_argument,
+    std::string found = output_of({"git", "-C", folder, "rev-parse", "--verify", "--quiet",
+                                   "--end-of-options", name + "^{commit}"})
+                            .value_or("");
+    require(found.size() == 41, Status::invalid_argument,
             "--commit '{}': git knows no commit of that name in {}; a hash, branch or tag of the "
             "tree that the receipts lie in is accepted",
             name, folder);
-    found->pop_back();
-    return *found;
+    found.pop_back();
+    return found;
 }
 
 std::string program_of_commit(const std::string& folder, const std::string& commit,
@@ -98,8 +99,9 @@ std::string program_of_commit(const std::string& folder, const std::string& comm
 Prediction predicted_by(const std::string& program, const PredictionRow& row) {
     const std::vector<std::string> command = predict_command(program, row);
     const auto text = output_of(command);
-    require(text.has_value(), Status::unsupported, "that program refuses: {}",
-            fmt::join(command, " "));
+    if (!text) {
+        fail(Status::unsupported, "that program refuses: {}", fmt::join(command, " "));
+    }
     std::size_t begin = 0;
     while (begin < text->size()) {
         const std::size_t end = std::min(text->find('\n', begin), text->size());

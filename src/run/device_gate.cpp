@@ -119,7 +119,7 @@ void DeviceDraw::upload_tables() {
         tables_.key_scales = on_device(scales_of_keys(w, inputs_.structure(), true));
         tables_.value_scales = on_device(scales_of_keys(w, inputs_.structure(), false));
     }
-    const AttentionArgs args = inputs_.arena().args(0);
+    const AttentionCall args = inputs_.arena().args(0);
     problem_ = {.q = args.q.data,
                 .k = args.k.data,
                 .v = w.mla ? args.k.data : args.v.data,
@@ -221,7 +221,7 @@ void DeviceDraw::compare_row_with_host(GateAnswers& host, std::size_t i) const {
     const std::int64_t row = token * workload_.heads_q + at.head;
     std::vector<double> out(expected.out.size());
     double lse = 0;
-    cuda::download(out.data(), address<double>(exact_->out) + row * std::ssize(out),
+    cuda::download(out.data(), static_cast<const double*>(answers_.out) + row * std::ssize(out),
                    out.size() * sizeof(double));
     cuda::download(&lse, answers_.lse + row, sizeof(lse));
     double size = 0;
@@ -323,7 +323,7 @@ std::string DeviceDraw::bad_output(const Found& found, const CudaArena& arena, i
             static_cast<const std::byte*>(arena.out_address(index)) + found.bad_element * bytes,
             bytes);
         double expected = 0;
-        cuda::download(&expected, address<double>(exact_->out) + found.bad_element,
+        cuda::download(&expected, static_cast<const double*>(answers_.out) + found.bad_element,
                        sizeof(expected));
         const double got = load_element(element.data(), dtype, 0);
         return fmt::format("element {} of {} {}", found.bad_element % width,

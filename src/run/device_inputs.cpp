@@ -49,7 +49,7 @@ const std::int64_t* DeviceInputs::slots() const {
 
 void DeviceInputs::draw_inputs() {
     const Workload& w = workload_;
-    const AttentionArgs args = untouched_.args(0);
+    const AttentionCall args = untouched_.args(0);
     const std::int64_t channel = draw_ == Draw::outliers ? outlier_channel(w, seed_) : -1;
     const auto tensor = [&](const void* to, DType dtype, std::int64_t heads, std::int64_t width,
                             std::uint64_t stream) {
@@ -90,7 +90,7 @@ void DeviceInputs::draw_inputs() {
 
 void DeviceInputs::place_single_values() const {
     const Workload& w = workload_;
-    const AttentionArgs args = untouched_.args(0);
+    const AttentionCall args = untouched_.args(0);
     const auto put = [](const void* tensor, std::size_t offset, const void* from,
                         std::size_t bytes) {
         cuda::upload(static_cast<std::byte*>(const_cast<void*>(tensor)) + offset, from, bytes);

@@ -102,8 +102,9 @@ public:
     Timed measure(const Kernel& kernel, int tile, const Workload& workload,
                   const CaseOptions& options) override {
         const MeasurementRow* row = find(kernel, tile, workload, options);
-        require(row != nullptr && row->measurement, Status::no_device,
-                "{} holds no measurement of this case", path_);
+        if (row == nullptr || !row->measurement) {
+            fail(Status::no_device, "{} holds no measurement of this case", path_);
+        }
         return {*row->measurement, row->correctness};
     }
 

@@ -253,19 +253,22 @@ Prediction predict_case(const Case& which, const Device& device, Calibration cal
 
 namespace {
 
-void prove_and_time(const Case& which, Backend& backend, CaseResult& result) {
+// The verdict; a time only beside an answer that is right.
+Correctness prove_and_time(const Case& which, Backend& backend,
+                           std::optional<Measurement>& measurement) {
     const CaseOptions options = bench_options(which.options, which.workload);
-    result.correctness = backend.check(*which.kernel, which.tile, which.workload, options);
+    Correctness verdict = backend.check(*which.kernel, which.tile, which.workload, options);
     // A wrong answer has no time: its row stays, so that the failure is on record.
-    if (result.correctness->passed) {
+    if (verdict.passed) {
         const Timed timed = backend.measure(*which.kernel, which.tile, which.workload, options);
         if (timed.outputs.passed) {
-            result.measurement = timed.measurement;
+            measurement = timed.measurement;
         } else {
-            result.correctness = timed.outputs;
-            result.correctness->why = "what was timed: " + timed.outputs.why;
+            verdict = timed.outputs;
+            verdict.why = "what was timed: " + timed.outputs.why;
         }
     }
+    return verdict;
 }
 
 }  // namespace
@@ -282,7 +285,7 @@ CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {
         sink.put(which.kernel->source_hash, prediction_row(which, device, *result.explained));
 
     try {
-        prove_and_time(which, backend, result);
+        result.correctness = prove_and_time(which, backend, result.measurement);
     } catch (const OutOfMemory& error) {
         return refused(which, device, sink, error.what());
     } catch (const std::bad_alloc&) {

@@ -208,6 +208,7 @@ std::string TextTable::str(const TextStyle& style) const {
     }
     const TableLayout layout = table_layout(columns_, rows, style.columns);
     std::vector<std::string> titles;
+    titles.reserve(columns_.size());
     std::vector<std::string> rules(columns_.size());
     for (const Column& column : columns_) {
         titles.push_back(column.title);

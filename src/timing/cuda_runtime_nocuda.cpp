@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A build without CUDA: nothing is available, and asking anyway is refused by name.
+// A build without CUDA: nothing is available, and asking anyway is refused by name. Destructors
+// with an empty body are no defaults: in a build with CUDA the same declarations have work to do.
 #include "support/check.hpp"
 #include "timing/cuda_runtime.hpp"
 
@@ -31,7 +32,7 @@ DeviceBuffer::DeviceBuffer(DeviceBuffer&&) noexcept {}
 DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&&) noexcept {
     return *this;
 }
-DeviceBuffer::~DeviceBuffer() = default;
+DeviceBuffer::~DeviceBuffer() {}
 
 void upload(void*, const void*, std::size_t) {
     refuse("a copy to a GPU");
@@ -58,19 +59,19 @@ void check_launch(const char* what) {
 Stream::Stream() {
     refuse("a CUDA stream");
 }
-Stream::~Stream() = default;
+Stream::~Stream() {}
 void Stream::synchronize() const {}
 
 Graph::Graph(const Stream&, const std::function<void(void*, int)>&, int) {
     refuse("a CUDA graph");
 }
-Graph::~Graph() = default;
+Graph::~Graph() {}
 void Graph::launch(const Stream&) const {}
 
 StreamTimer::StreamTimer() {
     refuse("a CUDA event");
 }
-StreamTimer::~StreamTimer() = default;
+StreamTimer::~StreamTimer() {}
 void StreamTimer::begin(const Stream&) const {}
 void StreamTimer::end(const Stream&) const {}
 double StreamTimer::seconds() const {

@@ -181,6 +181,7 @@ std::span<const std::string_view> operation_chains() {
 
 std::vector<std::string_view> layer_models() {
     std::vector<std::string_view> names;
+    names.reserve(models.size());
     for (const DecoderModel& model : models) {
         names.push_back(model.name);
     }

@@ -28,6 +28,7 @@ constexpr std::string_view layer_prefix = "layer:";
 
 std::vector<Workload> parse_all(const std::vector<std::string>& shapes) {
     std::vector<Workload> workloads;
+    workloads.reserve(shapes.size());
     for (const std::string& shape : shapes) {
         workloads.push_back(parse_shape(shape));
     }
@@ -55,8 +56,10 @@ std::optional<Number> whole(std::string_view text) {
 /// What stands behind the colon.
 std::uint64_t seed_of(std::string_view name, std::string_view prefix) {
     const auto seed = whole<std::uint64_t>(name.substr(prefix.size()));
-    require(seed.has_value(), Status::invalid_argument,
-            "suite '{0}' needs a seed from 0 to 2^64 - 1, such as {0}7", prefix);
+    if (!seed) {
+        fail(Status::invalid_argument, "suite '{0}' needs a seed from 0 to 2^64 - 1, such as {0}7",
+             prefix);
+    }
     return *seed;
 }
 
@@ -121,13 +124,14 @@ std::string_view meant_to_go_on(std::string_view name) {
         return {};
     }
     std::vector<std::string_view> heads;
+    heads.reserve(drawn_names.size());
     for (const std::string_view drawn : drawn_names) {
         heads.push_back(drawn.substr(0, drawn.find(':')));
     }
     const std::string_view head = nearest(name.substr(0, colon), heads);
-    const bool decode = std::ranges::search(name, of_decode, [](char a, char b) {
-                            return same_word({&a, 1}, {&b, 1});
-                        }).size() > 0;
+    const bool decode = !std::ranges::search(name, of_decode, [](char a, char b) {
+                             return same_word({&a, 1}, {&b, 1});
+                         }).empty();
     for (const std::string_view drawn : drawn_names) {
         const bool other_call = head == "layer" && drawn.ends_with("TOKENS") == decode;
         if (!head.empty() && drawn.starts_with(head) && !other_call) {
@@ -172,17 +176,17 @@ Suite whole_suite(std::string_view name, std::string_view written) {
 /// NAME:HEADDIM. Parts by powers of two make up the suite and share nothing.
 Suite part_of_suite(std::string_view name, std::size_t colon) {
     Suite suite = whole_suite(name.substr(0, colon), name);
-    const auto most = whole<std::int64_t>(name.substr(colon + 1));
-    require(most && *most >= 1 && *most <= 1024, Status::invalid_argument,
+    const std::int64_t most = whole<std::int64_t>(name.substr(colon + 1)).value_or(0);
+    require(most >= 1 && most <= 1024, Status::invalid_argument,
             "suite '{}': behind the colon stands a head dim from 1 to 1024, as in {}:128",
             name.substr(0, 40), suite.name);
     std::erase_if(suite.workloads,
-                  [&](const Workload& w) { return w.headdim > *most || 2 * w.headdim <= *most; });
+                  [&](const Workload& w) { return w.headdim > most || 2 * w.headdim <= most; });
     require(!suite.workloads.empty(), Status::invalid_argument,
-            "suite '{}' has no shape of a head dim over {} and at most {}", suite.name, *most / 2,
-            *most);
-    suite.summary += fmt::format(", head dims over {} and at most {}", *most / 2, *most);
-    suite.name = fmt::format("{}:{}", suite.name, *most);
+            "suite '{}' has no shape of a head dim over {} and at most {}", suite.name, most / 2,
+            most);
+    suite.summary += fmt::format(", head dims over {} and at most {}", most / 2, most);
+    suite.name = fmt::format("{}:{}", suite.name, most);
     return suite;
 }
 

@@ -48,7 +48,7 @@ Form form_of(const Workload& w) {
     f.cta_rows = static_cast<double>(w.group());
     f.readers = 1;
     f.packed = rows;
-    f.key_warps = warps / packing.row_warps;
+    f.key_warps = key_warps_of(packing.row_warps);
     f.setup = {95 + 17 * rows, 470 + 40 * rows};  // three divisions, addresses
     f.finish = finish_code(rows, std::ceil(f.cta_rows / warps), f.key_warps);
     f.keys = one_key(f, key.instructions, 5 * f.columns);

@@ -6,7 +6,8 @@
 
 namespace raceline::kernels::gqa_occupancy {
 
-inline constexpr std::int64_t stage_bytes = 48 * 1024;  ///< of K and V together: four CTAs an SM
+/// Of K and V together: four CTAs an SM.
+inline constexpr std::int64_t stage_bytes = std::int64_t{48} * 1024;
 
 constexpr decode::Layout layout_of(const decode::Call& call) {
     decode::Layout layout = gqa::layout_of(call);

@@ -22,10 +22,10 @@ constexpr int pitch_of(int headdim) {
 /// K and V, the warps' probabilities, the rows of Q as floats.
 constexpr decode::Layout layout_of(const decode::Call& call) {
     const decode::Packing p = decode::packing_of(call.group());
-    const std::int64_t d = call.headdim, warp_rows = decode::warps * p.rows,
-                       q_rows = p.rows * p.row_warps;
+    const std::int64_t d = call.headdim, warp_rows = std::int64_t{decode::warps} * p.rows,
+                       q_rows = std::int64_t{p.rows} * p.row_warps;
     return {.cta_rows = call.group(),
-            .smem_bytes = 2 * tile_keys(call.headdim) * (pitch_of(call.headdim) + d) +
+            .smem_bytes = std::int64_t{2} * tile_keys(call.headdim) * (pitch_of(call.headdim) + d) +
                           4 * (warp_rows * 32 + q_rows * d),
             .columns = call.headdim};
 }

@@ -43,7 +43,7 @@ Form form_of(const Workload& w) {
     const Code block = block_code(w.headdim == 128);
     f.tile_keys = tile_keys(static_cast<int>(w.headdim));
     f.packed = 16;
-    f.key_warps = warps / row_warps_of(w.group());
+    f.key_warps = key_warps_of(row_warps_of(w.group()));
     f.setup = {400, 1300};  // Q by way of shared memory, the rows of a fragment
     f.finish = finish_code(d, std::ceil(f.cta_rows / warps), f.key_warps);
     f.keys_at_once = 16;

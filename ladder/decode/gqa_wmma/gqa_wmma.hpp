@@ -29,7 +29,7 @@ constexpr int row_warps_of(std::int64_t group) {
 constexpr decode::Layout layout_of(const decode::Call& call) {
     return {.cta_rows = call.group(),
             .smem_bytes = std::int64_t{2} * 2 * tile_keys(call.headdim) * pitch_of(call.headdim) +
-                          decode::warps * scratch_bytes,
+                          std::int64_t{decode::warps} * scratch_bytes,
             .columns = call.headdim};
 }
 

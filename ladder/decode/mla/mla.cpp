@@ -42,7 +42,7 @@ Form form_of(const Workload& w) {
     constexpr double half_bytes = 2, batch = threads * 6 * 16.0;  // six loads a thread
     constexpr double others = warps - 1, one_more = 56;           // of the merge
     const Packing packing = packing_of(w.heads_q);
-    const double rows = packing.rows, key_warps = warps / packing.row_warps;
+    const double rows = packing.rows, key_warps = key_warps_of(packing.row_warps, warps);
     const auto heads = static_cast<double>(std::min<std::int64_t>(w.heads_q, most_heads));
     const Code key = key_code(rows);
     Form f{.all_warps = warps,
