@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public call `combine`: checks, then one of two kernels.
+// The public call `combine`: checks, then the kernel and tile that the model chooses.
 #include <limits>
 
 #include "api/engine_choice.hpp"
 #include "api/refusal.hpp"
 #include "api/tensor_checks.hpp"
 #include "raceline/raceline.hpp"
-#include "registry/registry.hpp"
 #include "support/check.hpp"
 #include "workload/combine_call.hpp"
 
@@ -77,16 +76,13 @@ CombineCall call_of(const CombineArgs& args) {
 void combine(const CombineArgs& args, const Execution& execution) {
     check_combine(args);
     const Device& device = api::device_of(execution.place, args.threads);
-    const bool on_gpu = execution.place == Place::cuda;
-    static const Kernel& on_gpus = find_kernel("combine_cuda");
-    static const Kernel& on_cpus = find_kernel("combine_cpu");
     const CombineCall call = call_of(args);
     if (call.rows == 0 || call.heads == 0) {
         return;
     }
-    const Kernel& kernel = on_gpu ? on_gpus : on_cpus;
-    kernel.launch_operation(operation_args_of(call), 0, device, nullptr,
-                            on_gpu ? execution.stream : nullptr);
+    const api::EngineChoice choice = api::remembered_combine(call, execution.place, args.threads);
+    choice.kernel->launch_operation(operation_args_of(call), choice.tile, device, nullptr,
+                                    execution.place == Place::cuda ? execution.stream : nullptr);
 }
 
 }  // namespace raceline

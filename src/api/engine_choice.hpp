@@ -12,6 +12,7 @@
 #include "device/device.hpp"
 #include "model/prediction.hpp"
 #include "registry/kernel.hpp"
+#include "workload/combine_call.hpp"
 #include "workload/workload.hpp"
 
 namespace raceline::api {
@@ -62,6 +63,9 @@ std::map<std::string, std::vector<std::string_view>> reasons_of_engines(const Wo
 /// the shape alone, never on the order of calls. Safe to call from several threads.
 EngineChoice remembered_engine(const Workload& workload, Place place, int threads,
                                std::string_view backend);
+
+/// The same for a call of `combine`, as for contiguous tensors and an output of the parts' type.
+EngineChoice remembered_combine(const CombineCall& call, Place place, int threads);
 
 /// Rounded up to four significant bits: what shapes that share a decision have in common.
 std::int64_t rounded_size(std::int64_t size);

@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "api/engine_choice.hpp"
 #include "raceline/raceline.h"
 #include "tests/api/c_view.hpp"
 #include "workload/inputs.hpp"
@@ -103,6 +104,19 @@ protected:
 TEST_P(Combine, is_the_weighted_mean_of_its_parts) {
     combine(args, {});
     expect_right();
+}
+
+// Sizes are rounded before the model is asked, but not beyond what a kernel counts.
+TEST(CombineChoice, is_made_up_to_the_largest_call) {
+    CombineCall call;
+    call.parts = 2;
+    call.headdim = 1;
+    for (const std::int64_t heads : {1, 3, 1 << 20}) {
+        call.heads = heads;
+        call.rows = std::numeric_limits<std::int32_t>::max() / heads;
+        EXPECT_EQ(api::remembered_combine(call, Place::cpu, 1).kernel->name, "combine_cpu")
+            << heads;
+    }
 }
 
 TEST_P(Combine, counts_no_part_that_has_seen_no_key) {
