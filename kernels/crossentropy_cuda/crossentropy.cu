@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A CTA goes over a row once. Each thread keeps the largest logit it has met and the sum of
-// exponentials relative to it; the CTA then brings these together.
+// A CTA, or a warp of narrow rows, goes over a row once. Each thread keeps the largest logit it has
+// met and the sum of exponentials relative to it; the threads then bring these together.
 #include <cstdint>
 
 #include "gpu/ptx/approx_ftz_f32.cuh"
@@ -102,13 +102,38 @@ __device__ __forceinline__ void widen_to(uint4 raw, float* to) {
     }
 }
 
-template <DType type, int at_once>
+/// What all threads of a CTA have met, in the first lane of its first warp.
+__device__ __forceinline__ Exponentials over_cta(Exponentials all) {
+    __shared__ float largest[32];
+    __shared__ float sums[32];
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warps = static_cast<int>(blockDim.x) / 32;
+    if (lane == 0) {
+        largest[threadIdx.x / 32] = all.largest;
+        sums[threadIdx.x / 32] = all.sum;
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        all = {largest[lane % warps], sums[lane % warps]};
+        all.add_lanes(warps / 2);
+    }
+    return all;
+}
+
+template <DType type, int at_once, bool by_warps>
 __global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
     crossentropy(const __grid_constant__ Params p) {
     constexpr int per_chunk = gpu::chunk_of<type>;
-    __shared__ float largest[32];
-    __shared__ float sums[32];
-    const std::int64_t row = blockIdx.x;
+    const int threads = by_warps ? 32 : static_cast<int>(blockDim.x);
+    const int thread = static_cast<int>(threadIdx.x) % threads;
+    const std::int64_t row =
+        by_warps ? std::int64_t{blockIdx.x} * (threads_of_cta(32) / 32) + threadIdx.x / 32
+                 : std::int64_t{blockIdx.x};
+    if (by_warps && row >= p.rows) {
+        return;
+    }
+    const bool writes = thread == 0;
+    const std::int32_t target = writes ? __ldg(p.targets + row) : 0;
     const char* const begin = p.logits + row * p.width * gpu::width_of<type>;
     // Chunks lie at multiples of 16 bytes, wherever the row begins. What stands before the first
     // and behind the last whole one, fewer elements than a warp has lanes, takes the last warp.
@@ -118,9 +143,8 @@ __global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
     const auto chunks = static_cast<int>((p.width - head) / per_chunk);
     const auto* const from = reinterpret_cast<const uint4*>(
         begin + static_cast<std::int64_t>(head) * gpu::width_of<type>);
-    const int threads = static_cast<int>(blockDim.x);
     Terms<type> mine;
-    int chunk = static_cast<int>(threadIdx.x);
+    int chunk = thread;
     uint4 raw[at_once];
     for (; chunk + (at_once - 1) * threads < chunks; chunk += threads * at_once) {
 #pragma unroll
@@ -149,8 +173,8 @@ __global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
             mine.add(x);
         }
     }
-    const int lane = static_cast<int>(threadIdx.x) % 32;
-    if (threadIdx.x >= blockDim.x - 32) {
+    const int lane = thread % 32;
+    if (thread >= threads - 32) {
         const std::int64_t behind = head + static_cast<std::int64_t>(chunks) * per_chunk;
         const std::int64_t element = lane < head ? lane : behind + lane - head;
         if (element < p.width) {
@@ -160,30 +184,29 @@ __global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
     }
     Exponentials all = mine.all;
     all.add_lanes(16);
-    const int warps = threads / 32;
-    if (lane == 0) {
-        largest[threadIdx.x / 32] = all.largest;
-        sums[threadIdx.x / 32] = all.sum;
+    if constexpr (!by_warps) {
+        all = over_cta(all);
     }
-    __syncthreads();
-    if (threadIdx.x < 32) {
-        all = {largest[lane % warps], sums[lane % warps]};
-        all.add_lanes(warps / 2);
-        if (lane == 0) {
-            const std::int32_t target = p.targets[row];
-            const float logit = gpu::load_element<type>(begin, target);
-            const float lse = all.largest + log2f(all.sum) * ln_2;
-            p.lse[row] = lse;
-            p.loss[row] = lse - logit;
-        }
+    if (writes) {
+        const float logit = gpu::load_element<type>(begin, target);
+        const float lse = all.largest + log2f(all.sum) * ln_2;
+        p.lse[row] = lse;
+        p.loss[row] = lse - logit;
     }
+}
+
+template <DType type, int at_once>
+auto code_of(const Tile& tile) {
+    return tile.threads == 32 ? crossentropy<type, at_once, true>
+                              : crossentropy<type, at_once, false>;
 }
 
 template <DType type>
 void launch_type(const Params& p, const Tile& tile, void* stream) {
-    const LaunchShape shape{dim3(static_cast<unsigned>(p.rows)), tile.threads, 0, stream};
-    enqueue("crossentropy_cuda", tile.at_once == 2 ? crossentropy<type, 2> : crossentropy<type, 4>,
-            shape, p);
+    const LaunchShape shape{dim3(static_cast<unsigned>(ctas_of(p.rows, tile))),
+                            threads_of_cta(tile.threads), 0, stream};
+    enqueue("crossentropy_cuda",
+            tile.at_once == 2 ? code_of<type, 2>(tile) : code_of<type, 4>(tile), shape, p);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross-entropy on a GPU: record and counts.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -20,10 +21,11 @@ constexpr Constant dependent =
 constexpr Constant exponential = assumed("crossentropy_cuda.exponential", 18,
                                          "clocks of a special function: no source for Hopper");
 
-std::string supports(const Workload& w, const Tile& /*tile*/, const Device& device) {
+std::string supports(const Workload& w, const Tile& tile, const Device& device) {
     const std::string reason = why_not_cuda(device);
-    return !reason.empty() || w.extent(grid_rows) <= most_ctas ? reason
-                                                               : "it counts rows in 31 bits";
+    return !reason.empty() || ctas_of(w.extent(grid_rows), tile) <= most_ctas
+               ? reason
+               : "it counts CTAs in 31 bits";
 }
 
 /// Thread-level instructions of a turn of the loop, by the compiler's PTX without its moves.
@@ -33,6 +35,11 @@ double slots_of_turn(const Workload& w, double elements) {
                            : counted(6, "widened, compared, less, product, ex2, added")) +
            counted(52, "addresses, loads, maxima together, sums together, loop");
 }
+
+// Of a thread whose row has no turn for it, by SASS.
+constexpr double slots_of_thread =
+    counted(220, "its row, the last turn, sums of 32 lanes, results");
+constexpr double slots_of_exchange = counted(80, "sums of warps");
 
 /// Clocks of a warp alone for a turn: its instructions one after the other; and what waits for the
 /// one before: comparisons and additions, each in four chains that are then brought together.
@@ -49,27 +56,30 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double per_chunk = 16 / bytes_of(w.dtype);
     const double turns = std::ceil(width / per_chunk / tile.threads / tile.at_once);
     const double elements = tile.at_once * per_chunk;
-    const Work work{{"op.issue", rows * width / elements * slots_of_turn(w, elements)},
-                    {"op.ex2", rows * width}};
-    Counts c = one_wave_pass(w, work, w.extent(grid_rows), tile.threads);
+    const bool by_warps = tile.threads == 32;
+    const double slots = width / elements * slots_of_turn(w, elements) +
+                         tile.threads * (slots_of_thread + (by_warps ? 0 : slots_of_exchange));
+    const Work work{{"op.issue", rows * slots}, {"op.ex2", rows * width}};
+    const int of_cta = threads_of_cta(tile.threads);
+    Counts c = one_wave_pass(w, work, ctas_of(w.extent(grid_rows), tile), of_cta);
     c.registers = registers;  // the launch bound
-    c.smem_bytes = std::int64_t{2} * 32 * static_cast<std::int64_t>(sizeof(float));
-    c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
+    c.smem_bytes = by_warps ? 0 : std::int64_t{2} * 32 * static_cast<std::int64_t>(sizeof(float));
+    c.bytes_in_flight =
+        std::min(16.0 * of_cta * tile.at_once, w.bytes_read() / static_cast<double>(c.ctas));
     // Each turn of the loop waits for its loads, and then goes over what has come.
     c.steps.front().repeat = turns;
     c.steps.front().clocks = clocks_of_turn(w, elements);
-    c.steps.front().work = c.work * (1 / rows / turns);
+    c.steps.front().work *= 1 / turns;
     // What is left of a row's first and last chunk, unless all rows are whole chunks: one load of
     // the last warp, whose neighbours were read before.
     if (w.extent(grid_width) % static_cast<std::int64_t>(per_chunk) != 0) {
         c.steps.push_back({"ends of a row", 1, {}, "latency.l2"});
     }
-    // Exchanges of 32 lanes, a barrier, and again: about as long as L2 takes to answer. Then one
-    // lane reads the target, and after it that target's logit, which was read before.
-    c.steps.push_back({"sums", 1, {}, "latency.l2"});
-    c.steps.push_back({"target", 1, {}, "latency.dram"});
+    // Exchanges of 32 lanes, a barrier, and again: about as long as L2 takes to answer; of a warp
+    // half of that. Then one lane reads the logit of the target, which was read before.
+    c.steps.push_back({"sums", by_warps ? 0.5 : 1, {}, "latency.l2"});
     c.steps.push_back({"target's logit", 1, {}, "latency.l2"});
-    return one_cold_launch(std::move(c), device, resident_threads / tile.threads);
+    return one_cold_launch(std::move(c), device, resident_threads / of_cta);
 }
 
 }  // namespace

@@ -356,7 +356,7 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w,
         c.ctas =
             std::min(c.ctas, slots(std::max(1, device.units), layout.residents, layout.cluster));
     }
-    const bool handed_out = c.ctas < w.extent(grid_rows) * layout.cluster;
+    const bool takes_several = c.ctas < w.extent(grid_rows) * layout.cluster;
     c.threads = layout.threads;
     c.registers = registers_of(all, kept_threads_of_sm / layout.threads);
     c.smem_bytes = kept_bytes(bytes, layout.cluster);
@@ -381,7 +381,7 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w,
     c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "byte.smem_lsu", "flop.fma.fp32",
                   "op.issue", "op.ex2"}};
     std::vector<Counts> launches = one_cold_launch(std::move(c), device, layout.residents);
-    if (layout.hands_out_rows() && handed_out) {
+    if (layout.handed_out && takes_several) {
         launches.insert(launches.begin(), schedule::clearing());
     }
     return launches;

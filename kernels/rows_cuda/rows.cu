@@ -43,7 +43,7 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* wor
         compiled_index(p.program) < compiled_programs.size()) {
         p.kept = kept_layout(p.program, args.extents[0],
                              bytes_of_chunks(args.extents[1], bytes, whole), device);
-        p.handed_out = p.kept.hands_out_rows() ? static_cast<std::uint32_t*>(workspace) : nullptr;
+        p.handed_out = p.kept.handed_out ? static_cast<std::uint32_t*>(workspace) : nullptr;
     }
     const int units = std::max(1, device.units);
     with_dtype(args.dtype, [&](auto type) { launch_type<type()>(p, tile, units, stream); });

@@ -125,12 +125,11 @@ constexpr ReductionPair pair_of(const RowProgram& program) {
 
 /// How such rows are kept.
 struct KeptLayout {
-    int cluster = 0;    ///< CTAs that keep a row; 0: they cannot
-    int residents = 1;  ///< CTAs of an SM
-    int threads = 512;  ///< of a CTA
-    bool stays = true;  ///< it takes row after row
-
-    [[nodiscard]] constexpr bool hands_out_rows() const { return stays && cluster > 1; }
+    int cluster = 0;          ///< CTAs that keep a row; 0: they cannot
+    int residents = 1;        ///< CTAs of an SM
+    int threads = 512;        ///< of a CTA
+    bool stays = true;        ///< it takes row after row
+    bool handed_out = false;  ///< namely the next that none has taken
 };
 /// Registers hold rows of up to 32 KB: an RMS norm of such rows in fp32 takes 258 us there, and 265
 /// kept; layer norms and softmaxes differ by up to 7 %
@@ -139,14 +138,16 @@ struct KeptLayout {
 /// begin in the order of the rows, so that what all SMs read at a time lies close together: where
 /// four stay and take row after row, rows of 32 KB of an RMS norm take 285 us in the place of 267
 /// (receipts/h200/logs/2026-11-30-rows-small.txt). Else a larger one, also for each row, where an
-/// SM has room for two: 208 us of 221 for rows of 100 KB. Else the smallest cluster whose CTAs an
+/// SM has room for two: 208 us of 221 for rows of 100 KB. Else a cluster whose CTAs an
 /// SM has room for two of, so that one of another row reads while one waits or writes; clusters
 /// that end with their row were 3 to 22 % slower (receipts/h200/logs/2026-11-30-rows-segments.txt).
 /// Of their sizes those that leave few SMs idle on an H200, which has room for 132, 62, 30, 21 and
 /// 14 clusters of 2, 4, 8, 10 and 16 such CTAs; sizes between these were up to 9 % slower, and at
 /// most 5 % faster. Smaller CTAs, three or more an SM, were up to 5 % faster or slower. Of rows
-/// that need an SM for each CTA, the largest cluster
-/// (receipts/h200/logs/2026-11-30-rows-handed-out.txt). `row_bytes`: of a row's chunks.
+/// of 256 KB, two CTAs that have an SM each: softmaxes take 566 us, four take 595 (of 320 KB both
+/// take 184), and there rows that are handed out take 5 % longer. Of rows that need an SM for each
+/// CTA, the largest cluster (receipts/h200/logs/2026-11-30-rows-handed-out.txt). `row_bytes`: of a
+/// row's chunks.
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std::int64_t row_bytes,
                               const Device& device) {
     if (!reduces_one_matrix(program) || row_bytes <= most_held_bytes) {
@@ -166,12 +167,16 @@ inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std:
         return {1, kept_threads_of_sm / few, few, false};
     }
     const int two = kept_threads_of_sm / many;
+    constexpr std::int64_t most_of_pairs = std::int64_t{300} * 1024;
     for (const int cluster : {1, 2, 4, 8, 10, most_kept_cluster}) {
+        if (cluster > 2 && row_bytes <= most_of_pairs && serves(2, 1)) {
+            return {2, 1, many, true, false};
+        }
         if (serves(cluster, two)) {
-            return {cluster, two, many, cluster > 1};
+            return {cluster, two, many, cluster > 1, cluster > 1};
         }
     }
-    return serves(most, 1) ? KeptLayout{most, 1, many, true} : KeptLayout{};
+    return serves(most, 1) ? KeptLayout{most, 1, many, true, most > 1} : KeptLayout{};
 }
 /// Beside the tile that goes over wide rows, the one that takes lone elements of narrow ones.
 constexpr bool takes_lone_rows(const Tile& tile) {

@@ -325,8 +325,10 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_by_clusters) {
     check(48, 2, "op=softmax,n=5x16644,dtype=fp32");
     check(24, 4, "op=layernorm,n=5x40008,dtype=bf16");
     check(24, 4, "op=softmax,n=3x40008,dtype=fp16");
-    check(30, 3, "op=rmsnorm,n=9x40008,dtype=bf16");
-    check(30, 3, "op=softmax,n=7x40009,dtype=bf16");
+    device.smem_bytes_per_unit = 60 * 1024;  // for one of two
+    check(48, 2, "op=softmax,n=7x40009,dtype=bf16");
+    device.smem_bytes_per_unit = 20 * 1024;
+    check(9, 10, "op=rmsnorm,n=9x40008,dtype=bf16");
     device.smem_bytes_per_unit = 8 * 1024;
     check(7, 16, "op=layernorm,n=6x40008,dtype=bf16");
 }
@@ -445,7 +447,7 @@ TEST(EmulatedCrossentropy, rows_end_anywhere) {
               {"op=crossentropy,n=3x2,dtype=bf16", "op=crossentropy,n=5x1000,dtype=fp32",
                "op=crossentropy,n=2x4099,dtype=fp16", "op=crossentropy,n=2x16384,dtype=bf16",
                "op=crossentropy,n=9x3,dtype=bf16", "op=crossentropy,n=9x7,dtype=fp16",
-               "op=crossentropy,n=9x9,dtype=fp32"});
+               "op=crossentropy,n=9x9,dtype=fp32", "op=crossentropy,n=19x300,dtype=bf16"});
 }
 
 }  // namespace
