@@ -47,7 +47,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     Counts c = one_wave_pass(w, work, ctas_of(parameters_of(w), tile), tile.threads);
     c.steps.front().clocks = slots_of_thread(w) * dependent_clocks;
     c.registers = registers;  // the launch bound
-    c.bytes_in_flight = w.bytes_read() / parameters * per_thread * tile.threads;
+    c.bytes_in_flight = c.work["byte.dram_read"] / parameters * per_thread * tile.threads;
     return one_cold_launch(std::move(c), device, resident_threads / tile.threads);
 }
 

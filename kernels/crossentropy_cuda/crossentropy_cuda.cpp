@@ -64,8 +64,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     Counts c = one_wave_pass(w, work, ctas_of(w.extent(grid_rows), tile), of_cta);
     c.registers = registers;  // the launch bound
     c.smem_bytes = by_warps ? 0 : std::int64_t{2} * 32 * static_cast<std::int64_t>(sizeof(float));
-    c.bytes_in_flight =
-        std::min(16.0 * of_cta * tile.at_once, w.bytes_read() / static_cast<double>(c.ctas));
+    c.bytes_in_flight = std::min(16.0 * of_cta * tile.at_once,
+                                 c.work["byte.dram_read"] / static_cast<double>(c.ctas));
     // Each turn of the loop waits for its loads, and then goes over what has come.
     c.steps.front().repeat = turns;
     c.steps.front().clocks = clocks_of_turn(w, elements);

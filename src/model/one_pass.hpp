@@ -16,13 +16,16 @@
 
 namespace raceline {
 
-/// All resources side by side; each task has an even share. `work` without memory traffic, which
-/// is the compulsory one. `past_caches`: results are not stored through the caches; ordinary stores
-/// read a line before they change a part of it.
-inline Counts one_pass(const Workload& w, std::string step, Work work, std::int64_t tasks,
-                       bool past_caches) {
-    work["byte.dram_read"] += w.bytes_read() + (past_caches ? 0 : w.bytes_written());
-    work["byte.dram_write"] += w.bytes_written();
+/// Compulsory traffic, worked out once: it lists all tensors.
+struct CompulsoryBytes {
+    double read, written;
+
+    explicit CompulsoryBytes(const Workload& w)
+        : read(w.bytes_read()), written(w.bytes_written()) {}
+};
+
+/// All resources side by side; each task has an even share. `work` has all memory traffic.
+inline Counts one_pass_of(const Workload& w, std::string step, Work work, std::int64_t tasks) {
     const bool says_by_what = std::any_of(work.begin(), work.end(), [](const auto& one) {
         return std::string_view(one.first).starts_with("flop.");
     });
@@ -43,6 +46,16 @@ inline Counts one_pass(const Workload& w, std::string step, Work work, std::int6
         together.push_back(id);
     }
     return c;
+}
+
+/// The same of `work` without memory traffic, which is the compulsory one. `past_caches`: results
+/// are not stored through the caches; ordinary stores read a line before they change a part of it.
+inline Counts one_pass(const Workload& w, std::string step, Work work, std::int64_t tasks,
+                       bool past_caches) {
+    const CompulsoryBytes bytes(w);
+    work["byte.dram_read"] += bytes.read + (past_caches ? 0 : bytes.written);
+    work["byte.dram_write"] += bytes.written;
+    return one_pass_of(w, std::move(step), std::move(work), tasks);
 }
 
 /// Tasks take up to `most` of `all` elements or rows each, and the last may have fewer: what `c`
@@ -87,8 +100,11 @@ inline std::vector<Counts> one_cold_launch(Counts c, const Device& device, int r
 
 /// The same on a GPU: every CTA waits for its loads once.
 inline Counts one_wave_pass(const Workload& w, Work work, std::int64_t ctas, int threads) {
-    work["byte.l2"] += w.bytes_read() + w.bytes_written();
-    Counts c = one_pass(w, "elements", std::move(work), ctas, true);
+    const CompulsoryBytes bytes(w);
+    work["byte.l2"] += bytes.read + bytes.written;
+    work["byte.dram_read"] += bytes.read;
+    work["byte.dram_write"] += bytes.written;
+    Counts c = one_pass_of(w, "elements", std::move(work), ctas);
     c.threads = threads;
     c.steps.front().waits = "latency.dram";
     return c;

@@ -2,6 +2,7 @@
 #include "model/residents.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -22,13 +23,30 @@ constexpr Constant siblings_in_line = calibrated(
 constexpr int most_rounds = 256;
 constexpr double settled = 1e-6;
 
+// Resources of the unit that warps queue for, by number.
+struct Queued {
+    std::size_t count = 0;
+    std::array<std::size_t, max_resources> list;
+
+    explicit Queued(const LaunchCosts& costs) {
+        for (std::size_t i = 0; i < costs.resources; ++i) {
+            if (costs.ports[i] > 0 && costs.queues[i]) {
+                list[count++] = i;
+            }
+        }
+    }
+};
+
 // One repeat of a step, as a warp sees it.
 struct WarpStep {
     double repeat = 1;
     double alone = 0;    ///< seconds with nothing in its way
     double seconds = 0;  ///< with all that it waits for
-    Seconds work{};      ///< of the warp, at each resource that it queues for
-    Seconds wait{};
+};
+
+// What a warp does at a resource that it queues for, and what it waits for there, in seconds.
+struct AtQueue {
+    double work = 0, wait = 0;
 };
 
 // Share of the unit's warps, or of a scheduler's, that one CTA has at a resource.
@@ -42,75 +60,74 @@ double of_one_warp(const LaunchCosts& costs, const StepCosts& step, std::size_t 
 }
 
 WarpStep warp_step(const LaunchCosts& costs, const StepCosts& step, std::int64_t units) {
-    WarpStep warp{.repeat = step.repeat};
-    Seconds seconds{};
+    Seconds seconds;
     for (std::size_t i = 0; i < costs.resources; ++i) {
-        const bool own = costs.ports[i] > 0;
-        seconds[i] = own ? of_one_warp(costs, step, i) : step.costs.with_units(i, units);
-        warp.work[i] = own && costs.queues[i] ? seconds[i] : 0;
+        seconds[i] =
+            costs.ports[i] > 0 ? of_one_warp(costs, step, i) : step.costs.with_units(i, units);
     }
     seconds[dram_index] =
         std::max(seconds[dram_index], step.costs.dram_read_bytes * costs.latency_per_byte);
     const StepTime one =
         step_time({seconds.data(), costs.resources}, {costs.beside.data(), costs.resources});
-    warp.alone = std::max(one.seconds, step.chain_seconds(1)) + step.wait_seconds;
-    warp.seconds = warp.alone;
-    return warp;
-}
-
-// Share of its time that a warp is at a resource, waiting or served.
-Seconds shares_of(const std::vector<WarpStep>& steps, double total) {
-    Seconds shares{};
-    for (const WarpStep& step : steps) {
-        for (std::size_t i = 0; i < max_resources; ++i) {
-            shares[i] += step.repeat * (step.work[i] + step.wait[i]);
-        }
-    }
-    for (double& share : shares) {
-        share = total > 0 ? std::min(1.0, share / total) : 0;
-    }
-    return shares;
+    const double alone = std::max(one.seconds, step.chain_seconds(1)) + step.wait_seconds;
+    return {step.repeat, alone, alone};
 }
 
 // What the step waits for at a resource if warps of other CTAs are there for `share` of their time.
-double waiting(const LaunchCosts& costs, const WarpStep& step, std::size_t i, double share,
-               std::int64_t residents) {
-    const double siblings = std::max(0.0, warps_at(costs, i) - 1);
-    const double by_chance =
-        step.seconds > 0 ? std::min(1.0, (step.work[i] + step.wait[i]) / step.seconds) : 0;
+double waiting(const LaunchCosts& costs, double seconds, const AtQueue& at, std::size_t resource,
+               double share, std::int64_t residents) {
+    const double siblings = std::max(0.0, warps_at(costs, resource) - 1);
+    const double by_chance = seconds > 0 ? std::min(1.0, (at.work + at.wait) / seconds) : 0;
     const double in_line =
-        costs.ports[i] == 1 ? std::max(siblings_in_line + 0.0, by_chance) : by_chance;
-    const double others = static_cast<double>(residents - 1) * warps_at(costs, i);
-    return step.work[i] * (siblings * in_line + others * share);
+        costs.ports[resource] == 1 ? std::max(siblings_in_line + 0.0, by_chance) : by_chance;
+    const double others = static_cast<double>(residents - 1) * warps_at(costs, resource);
+    return at.work * (siblings * in_line + others * share);
 }
 
 }  // namespace
 
 double warps_in_line_seconds(const LaunchCosts& costs, std::int64_t units, std::int64_t residents) {
+    const Queued queued(costs);
     std::vector<WarpStep> steps;
+    std::vector<AtQueue> queues;  // of each step those of `queued`
     steps.reserve(costs.steps.size());
+    queues.reserve(costs.steps.size() * queued.count);
     double total = 0;
     for (const StepCosts& step : costs.steps) {
         steps.push_back(warp_step(costs, step, units));
         total += step.repeat * steps.back().seconds;
+        for (std::size_t q = 0; q < queued.count; ++q) {
+            queues.push_back({of_one_warp(costs, step, queued.list[q]), 0});
+        }
     }
     bool half_way = false;  // from the round before: not as long as rounds come closer fast
     double last_change = total;
     for (int round = 0; round < most_rounds; ++round) {
-        const Seconds shares = shares_of(steps, total);
+        // Share of its time that a warp is at a resource, waiting or served.
+        Seconds shares;
+        for (std::size_t q = 0; q < queued.count; ++q) {
+            double there = 0;
+            for (std::size_t s = 0; s < steps.size(); ++s) {
+                const AtQueue& at = queues[s * queued.count + q];
+                there += steps[s].repeat * (at.work + at.wait);
+            }
+            shares[q] = total > 0 ? std::min(1.0, there / total) : 0;
+        }
         const double before = total;
         total = 0;
-        for (WarpStep& step : steps) {
-            double seconds = step.alone;
-            for (std::size_t i = 0; i < costs.resources; ++i) {
-                if (step.work[i] > 0) {
-                    const double next = waiting(costs, step, i, shares[i], residents);
-                    step.wait[i] = half_way ? (step.wait[i] + next) / 2 : next;
-                    seconds += step.wait[i];
+        for (std::size_t s = 0; s < steps.size(); ++s) {
+            double seconds = steps[s].alone;
+            for (std::size_t q = 0; q < queued.count; ++q) {
+                AtQueue& at = queues[s * queued.count + q];
+                if (at.work > 0) {
+                    const double next =
+                        waiting(costs, steps[s].seconds, at, queued.list[q], shares[q], residents);
+                    at.wait = half_way ? (at.wait + next) / 2 : next;
+                    seconds += at.wait;
                 }
             }
-            step.seconds = seconds;
-            total += step.repeat * seconds;
+            steps[s].seconds = seconds;
+            total += steps[s].repeat * seconds;
         }
         const double change = std::abs(total - before);
         if (change <= settled * total) {
