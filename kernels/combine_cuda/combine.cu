@@ -35,45 +35,43 @@ struct Sums {
     float out[elements];
 };
 
-/// A chunk of a part, in loads of so many bytes; zeros behind the row's end, and of no part. No
-/// load hangs on a branch: with one the compiler has fewer under way.
+/// A chunk of a part, in loads of so many bytes; zeros behind the `left` bytes to the row's end,
+/// and of no part. No load hangs on a branch: with one the compiler has fewer under way.
 template <int piece>
-__device__ __forceinline__ uint4 load_pieces(const char* row, int chunk, int row_bytes,
-                                             bool there) {
+__device__ __forceinline__ uint4 load_pieces(const char* chunk, int left, bool there) {
     if constexpr (piece == 16) {
-        return there ? __ldg(reinterpret_cast<const uint4*>(row) + chunk) : make_uint4(0, 0, 0, 0);
+        return there ? __ldg(reinterpret_cast<const uint4*>(chunk)) : make_uint4(0, 0, 0, 0);
     }
     std::uint32_t words[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int i = 0; i < 16 / piece; ++i) {
-        const int at = 16 * chunk + piece * i;
-        const bool inside = there && at < row_bytes;
+        const bool inside = there && piece * i < left;
+        const char* at = chunk + piece * i;
         if constexpr (piece == 4) {
-            words[i] = inside ? __ldg(reinterpret_cast<const std::uint32_t*>(row + at)) : 0;
+            words[i] = inside ? __ldg(reinterpret_cast<const std::uint32_t*>(at)) : 0;
         } else {
             const std::uint32_t half =
-                inside ? __ldg(reinterpret_cast<const std::uint16_t*>(row + at)) : 0;
+                inside ? __ldg(reinterpret_cast<const std::uint16_t*>(at)) : 0;
             words[i / 2] |= half << (16 * (i % 2));
         }
     }
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/// Adds parts `first` and following; `row` and `lse` go on to the part behind them. One whose LSE
+/// Adds parts `first` and following; `chunk` and `lse` go on to the part behind them. One whose LSE
 /// is -inf has seen no key and counts for nothing, whatever it left as output; NaN goes through.
 template <DType type, int at_once, int piece>
-__device__ __forceinline__ void add_parts(const Params& p, int first, const char*& row,
-                                          const float*& lse, int chunk, Sums<chunk_of<type>>& s) {
+__device__ __forceinline__ void add_parts(const Params& p, int first, const char*& chunk, int left,
+                                          const float*& lse, Sums<chunk_of<type>>& s) {
     constexpr int elements = chunk_of<type>;
-    const auto row_bytes = static_cast<int>(p.call.headdim) * width_of<type>;
     uint4 x[at_once];
     float its[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
         const bool there = first + i < p.parts;
         its[i] = there ? __ldg(lse) : -INFINITY;
-        x[i] = load_pieces<piece>(row, chunk, row_bytes, there);
-        row += p.to_next_part;
+        x[i] = load_pieces<piece>(chunk, left, there);
+        chunk += p.to_next_part;
         lse += p.call.of_lse_parts.part;
     }
     float highest = s.base;
@@ -105,7 +103,7 @@ __device__ __forceinline__ void add_parts(const Params& p, int first, const char
 }
 
 template <DType type, DType out_type, int at_once, int piece>
-__global__ void __launch_bounds__(most_threads, residents(at_once))
+__global__ void __launch_bounds__(most_threads, residents(at_once, piece))
     combine(const __grid_constant__ Params p) {
     constexpr int elements = chunk_of<type>;
     const auto cta = static_cast<std::int32_t>(blockIdx.x);
@@ -122,8 +120,11 @@ __global__ void __launch_bounds__(most_threads, residents(at_once))
     const auto row = static_cast<std::int32_t>(at);
     const std::int32_t token = p.by_heads.divide(row);
     const std::int64_t head = row - token * c.heads;
+    const std::int64_t in_row = 16 * static_cast<std::int64_t>(chunk);
+    const auto left = static_cast<int>(min(c.headdim * width_of<type> - in_row, std::int64_t{16}));
     const auto* parts = static_cast<const char*>(c.out_parts) +
-                        (token * c.of_out_parts.row + head * c.of_out_parts.head) * width_of<type>;
+                        (token * c.of_out_parts.row + head * c.of_out_parts.head) * width_of<type> +
+                        in_row;
     const float* lse = c.lse_parts + token * c.of_lse_parts.row + head * c.of_lse_parts.head;
     auto* out = static_cast<char*>(c.out) +
                 (token * c.of_out.row + head * c.of_out.head) * width_of<out_type>;
@@ -132,7 +133,7 @@ __global__ void __launch_bounds__(most_threads, residents(at_once))
     s.sum = s.base == -INFINITY ? 0.0F : 1.0F;
 #pragma unroll 1
     for (int first = 0; first < p.parts; first += at_once) {
-        add_parts<type, at_once, piece>(p, first, parts, lse, chunk, s);
+        add_parts<type, at_once, piece>(p, first, parts, left, lse, s);
     }
     const float factor = s.sum == 0 ? 0.0F : 1.0F / s.sum;
 #pragma unroll

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // combine on a GPU: one pass over the parts, bound by memory.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -17,11 +18,16 @@ std::int64_t rows_of(const Workload& w) {
     return w.extent("rows") * w.extent("heads");
 }
 
-// Of rows of no whole chunks, by SASS.
-constexpr double slots_of_thread =
-    counted(250, "places, the row's end, elements stored one by one");
-constexpr double slots_of_piece = counted(8, "its place, whether it is there, its load");
-constexpr double slots_of_part = counted(40, "weight, widened, added");
+constexpr double slots_of_thread = counted(250, "by SASS: places, the row's end, its stores");
+/// A part of it: the mean of both numbers of parts at a time.
+double slots_of_part(const Workload& w, int piece) {
+    const bool fp32 = w.dtype == DType::fp32;
+    switch (piece) {
+        case 16: return fp32 ? counted(25, "by SASS") : counted(42, "by SASS");
+        case 4: return fp32 ? counted(44, "by SASS") : counted(55, "by SASS");
+        default: return counted(75, "by SASS");
+    }
+}
 
 /// Bytes of a load: the largest of 16, 4 and 2 that rows consist of.
 int piece_of(const Workload& w) {
@@ -55,13 +61,13 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const auto parts = static_cast<double>(w.extent("parts"));
     const double elements = parts * static_cast<double>(rows_of(w) * w.extent("d"));
     Work work{{"flop.fma.fp32", 2 * elements}, {"op.ex2", parts * threads}};
+    work["op.issue"] = threads * (slots_of_thread + slots_of_part(w, piece) * parts);
     if (piece < 16) {
-        const double pieces = 16.0 / piece;
-        work["op.issue"] =
-            threads * (slots_of_thread + (slots_of_part + slots_of_piece * pieces) * parts);
-        // The path of L1: a warp's loads are this many chunks apart, and each takes all their
-        // lines.
-        work["byte.smem_lsu"] = pieces * w.bytes_read() + w.bytes_written();
+        // Lanes of a warp are a chunk apart, so that each of its loads, and of its stores of one
+        // element, takes all lines of its chunks from L1, and a store all their sectors from L2.
+        const double stores = 16.0 / bytes_of(w.dtype);
+        work["byte.smem_lsu"] = 16.0 / piece * w.bytes_read() + stores * w.bytes_written();
+        work["byte.l2"] = (stores - 1) * w.bytes_written();
     }
     const std::int64_t ctas = ctas_of(w, tile);
     Counts c = one_wave_pass(w, work, ctas, tile.threads);
@@ -70,10 +76,10 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         static_cast<double>(divide_up(w.extent("parts"), static_cast<std::int64_t>(tile.at_once)));
     c.steps.front().repeat = batches;
     c.steps.front().work *= 1 / batches;
-    c.registers = registers_of(tile.at_once);  // the launch bound
-    c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
+    c.registers = registers_of(tile.at_once, piece);  // the launch bound
+    c.bytes_in_flight = 16.0 * tile.threads * std::min(parts, tile.at_once + 0.0);
     return one_cold_launch(std::move(c), device,
-                           residents(tile.at_once) * most_threads / tile.threads);
+                           residents(tile.at_once, piece) * most_threads / tile.threads);
 }
 
 }  // namespace
@@ -82,5 +88,5 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
 RACELINE_OPERATION_KERNEL(
     combine_cuda,
     record_of("combine",
-              "partial results as one, on any GPU: one pass, 16 bytes of all parts at a time",
+              "partial results as one, on any GPU: one pass, 16 bytes of several parts at a time",
               Engine::cuda, tile_list, supports, counts))

@@ -21,12 +21,13 @@ inline constexpr std::array<Tile, 4> tile_list{{{256, 8}, {128, 8}, {256, 4}, {1
 /// CTAs of the most threads that an SM must have room for: what holds the registers of a thread
 /// down.
 inline constexpr int most_threads = 256;
-constexpr int residents(int at_once) {
-    return at_once > 4 ? 3 : 4;
+/// `piece`: bytes of a load. What joins two bytes each takes more registers.
+constexpr int residents(int at_once, int piece) {
+    return (at_once > 4 ? 3 : 4) - (piece == 2 ? 1 : 0);
 }
 
-constexpr int registers_of(int at_once) {
-    return registers_beside(most_threads * residents(at_once));
+constexpr int registers_of(int at_once, int piece) {
+    return registers_beside(most_threads * residents(at_once, piece));
 }
 /// Rows times heads, and CTAs, are counted in 31 bits.
 inline constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;

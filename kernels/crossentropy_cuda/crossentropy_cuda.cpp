@@ -39,7 +39,8 @@ double slots_of_turn(const Workload& w, double elements) {
 // Of a thread whose row has no turn for it, by SASS.
 constexpr double slots_of_thread =
     counted(220, "its row, the last turn, sums of 32 lanes, results");
-constexpr double slots_of_exchange = counted(80, "sums of warps");
+constexpr double slots_of_exchange = counted(80, "sums of warps, in one of them");
+constexpr double exponentials_of_sums = counted(10, "two for each halving of 32 lanes");
 
 /// Clocks of a warp alone for a turn: its instructions one after the other; and what waits for the
 /// one before: comparisons and additions, each in four chains that are then brought together.
@@ -58,8 +59,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double elements = tile.at_once * per_chunk;
     const bool by_warps = tile.threads == 32;
     const double slots = width / elements * slots_of_turn(w, elements) +
-                         tile.threads * (slots_of_thread + (by_warps ? 0 : slots_of_exchange));
-    const Work work{{"op.issue", rows * slots}, {"op.ex2", rows * width}};
+                         tile.threads * slots_of_thread + (by_warps ? 0 : 32 * slots_of_exchange);
+    const double exponentials = width + tile.threads * exponentials_of_sums;
+    const Work work{{"op.issue", rows * slots}, {"op.ex2", rows * exponentials}};
     const int of_cta = threads_of_cta(tile.threads);
     Counts c = one_wave_pass(w, work, ctas_of(w.extent(grid_rows), tile), of_cta);
     c.registers = registers;  // the launch bound

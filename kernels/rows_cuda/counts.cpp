@@ -356,7 +356,7 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w,
         c.ctas =
             std::min(c.ctas, slots(std::max(1, device.units), layout.residents, layout.cluster));
     }
-    const bool takes_several = c.ctas < w.extent(grid_rows) * layout.cluster;
+    const bool takes_several = w.extent(grid_rows) * layout.cluster > least_handed_out * c.ctas;
     c.threads = layout.threads;
     c.registers = registers_of(all, kept_threads_of_sm / layout.threads);
     c.smem_bytes = kept_bytes(bytes, layout.cluster);

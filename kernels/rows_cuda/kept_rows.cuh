@@ -5,7 +5,8 @@
 // for two or, of a small one, for four. Where a row begins or ends inside of 16 bytes, its first
 // and last chunk have a neighbour's elements beside its own. A thread copies, reduces and stores
 // chunks of its own, so that it asks for the next row's chunks as soon as it has stored this one's,
-// and waits for others only where sums meet. Statistics of a norm or softmax are taken while the
+// and waits for others only where sums meet. Clusters that share SMs take rows as they are handed
+// out by a counter. Statistics of a norm or softmax are taken while the
 // row comes in: memory would wait while lanes went over it once more.
 #pragma once
 
@@ -25,7 +26,8 @@ struct KeptParams {
     std::int64_t rows, width;
     std::int32_t cluster;  ///< CTAs that keep a row together
     float eps;
-    std::uint32_t* handed_out;  ///< rows behind the first of each cluster; null: there are none
+    std::uint32_t*
+        handed_out;  ///< rows behind the first of each cluster; null: each takes every so-manieth
     char* tensors[tensor_count];
 };
 
@@ -301,7 +303,7 @@ struct KeptRow {
             }
         }
     }
-    /// Of a CTA without a cluster, the row so many further on as there are CTAs.
+    /// Where rows are not handed out, the one so many further on as there are clusters.
     [[nodiscard]] __device__ __forceinline__ std::int32_t next_of(std::int32_t row) const {
         const auto from =
             p.handed_out == nullptr ? row : static_cast<std::int32_t>(numbers[(turn - 1) & 1]);

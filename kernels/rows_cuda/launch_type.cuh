@@ -102,7 +102,7 @@ bool launch_kept(const Params& p, int units, void* stream) {
         if (at_once == 0) {
             return false;
         }
-        if (p.handed_out != nullptr && p.layout.rows > at_once) {
+        if (p.handed_out != nullptr && p.layout.rows > least_handed_out * at_once) {
             kept.handed_out = p.handed_out;
             check_cuda(cudaMemsetAsync(kept.handed_out, 0, sizeof(*kept.handed_out),
                                        static_cast<cudaStream_t>(stream)),

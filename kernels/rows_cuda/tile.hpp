@@ -87,6 +87,8 @@ inline constexpr std::int64_t kept_beside = (64 + 2 * most_kept_cluster + 2) * 4
 /// rows, or four of half as many.
 inline constexpr int kept_threads_of_sm = 1024;
 inline constexpr std::array kept_threads{256, 512};
+/// Rows of a cluster in the mean from which on they are handed out: a counter is cleared before.
+inline constexpr int least_handed_out = 2;
 /// Chunks of a CTA's section of a row, of which the last may have fewer.
 constexpr int chunks_of_section(std::int64_t chunks_of_row, int cluster) {
     return static_cast<int>((chunks_of_row + cluster - 1) / cluster);
@@ -143,7 +145,7 @@ struct KeptLayout {
 /// that end with their row were 3 to 22 % slower (receipts/h200/logs/2026-11-30-rows-segments.txt).
 /// Of their sizes those that leave few SMs idle on an H200, which has room for 132, 62, 30, 21 and
 /// 14 clusters of 2, 4, 8, 10 and 16 such CTAs; sizes between these were up to 9 % slower, and at
-/// most 5 % faster. Smaller CTAs, three or more an SM, were up to 5 % faster or slower. Of rows
+/// most 5 % faster. Smaller CTAs, three or more an SM, were up to 7 % faster or slower. Of rows
 /// of 256 KB, two CTAs that have an SM each: softmaxes take 566 us, four take 595 (of 320 KB both
 /// take 184), and there rows that are handed out take 5 % longer. Of rows that need an SM for each
 /// CTA, the largest cluster (receipts/h200/logs/2026-11-30-rows-handed-out.txt). `row_bytes`: of a
@@ -167,7 +169,7 @@ inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std:
         return {1, kept_threads_of_sm / few, few, false};
     }
     const int two = kept_threads_of_sm / many;
-    constexpr std::int64_t most_of_pairs = std::int64_t{300} * 1024;
+    constexpr std::int64_t most_of_pairs = std::int64_t{300} * 1024;  // chosen with these times
     for (const int cluster : {1, 2, 4, 8, 10, most_kept_cluster}) {
         if (cluster > 2 && row_bytes <= most_of_pairs && serves(2, 1)) {
             return {2, 1, many, true, false};

@@ -53,7 +53,7 @@ protected:
 constexpr std::int64_t reserved_smem = 1024;
 
 TEST_F(CompilerReport, nothing_spills) {
-    for (const char* kernel : {"simt", "simt_tree", "naive"}) {
+    for (const char* kernel : {"simt", "simt_tree", "naive", "combine_cuda", "crossentropy_cuda"}) {
         const Reports all = reports_of(kernel);
         EXPECT_FALSE(all.empty()) << kernel;
         for (const auto& [name, report] : all) {

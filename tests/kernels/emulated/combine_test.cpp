@@ -23,8 +23,8 @@ struct Case {
 };
 
 // What a kernel leaves in memory that began as `untouched`, its LSEs behind it.
-std::vector<std::byte> result_of(const char* kernel, const Case& c, const Device& device,
-                                 bool with_lse) {
+std::vector<std::byte> result_of(const Kernel& kernel, int tile, const Case& c,
+                                 const Device& device, bool with_lse) {
     std::mt19937 random(9);
     std::normal_distribution<double> normal;
     const std::int64_t pitch = c.headdim + c.gap;
@@ -56,7 +56,7 @@ std::vector<std::byte> result_of(const char* kernel, const Case& c, const Device
     call.of_lse_parts = {1, heads * parts, parts};
     call.of_out = {0, heads * pitch, pitch};
     call.of_lse = {0, 2, 2 * rows};
-    find_kernel(kernel).launch_operation(operation_args_of(call), 0, device, nullptr, nullptr);
+    kernel.launch_operation(operation_args_of(call), tile, device, nullptr, nullptr);
     const auto* sums = reinterpret_cast<const std::byte*>(lse.data());
     out.insert(out.end(), sums, sums + lse.size() * sizeof(float));
     return out;
@@ -65,30 +65,32 @@ std::vector<std::byte> result_of(const char* kernel, const Case& c, const Device
 TEST(EmulatedCombine, takes_any_strides_types_and_addresses) {
     Device cpu;
     const Device gpu = test::small_hopper_gpu(2);
+    const Kernel &on_gpu = find_kernel("combine_cuda"), &on_cpu = find_kernel("combine_cpu");
     for (const DType from : {DType::fp32, DType::fp16, DType::bf16}) {
         for (const DType to : {DType::fp32, DType::fp16, DType::bf16}) {
             for (const Case& c :
                  {Case{from, to, 64, 0, 0}, Case{from, to, 64, 8, 8}, Case{from, to, 64, 4, 4},
                   Case{from, to, 33, 0, 0}, Case{from, to, 16, 3, 1}, Case{from, to, 600, 0, 0}}) {
-                for (const bool with_lse : {true, false}) {
-                    const auto got = result_of("combine_cuda", c, gpu, with_lse);
-                    const auto expected = result_of("combine_cpu", c, cpu, with_lse);
+                for (int i = 0; i < 2 * on_gpu.tile_count(); ++i) {
+                    const bool with_lse = i % 2 == 0;
+                    const auto got = result_of(on_gpu, i / 2, c, gpu, with_lse);
+                    const auto expected = result_of(on_cpu, 0, c, cpu, with_lse);
                     ASSERT_EQ(got.size(), expected.size());
                     const auto lses = 2 * rows * heads * sizeof(float);
                     const std::size_t width = to == DType::fp32 ? 4 : 2;
                     const double step = to == DType::bf16 ? 8e-3 : to == DType::fp16 ? 1e-3 : 4e-6;
-                    for (std::size_t i = 0; i < (got.size() - lses) / width; ++i) {
-                        const double x = load_element(got.data(), to, i);
-                        const double y = load_element(expected.data(), to, i);
+                    for (std::size_t e = 0; e < (got.size() - lses) / width; ++e) {
+                        const double x = load_element(got.data(), to, e);
+                        const double y = load_element(expected.data(), to, e);
                         ASSERT_NEAR(x, y, step * (1 + std::abs(y)))
-                            << name_of(from) << ' ' << name_of(to) << ' ' << c.headdim << ' '
-                            << c.gap << ", element " << i;
+                            << on_gpu.tile_text(i / 2) << ' ' << name_of(from) << ' ' << name_of(to)
+                            << ' ' << c.headdim << ' ' << c.gap << ", element " << e;
                     }
-                    for (std::size_t i = 0; i < lses / sizeof(float); ++i) {
+                    for (std::size_t e = 0; e < lses / sizeof(float); ++e) {
                         const std::byte* at = got.data() + got.size() - lses;
                         const std::byte* of = expected.data() + got.size() - lses;
-                        ASSERT_NEAR(load_element(at, DType::fp32, i),
-                                    load_element(of, DType::fp32, i), 4e-6);
+                        ASSERT_NEAR(load_element(at, DType::fp32, e),
+                                    load_element(of, DType::fp32, e), 4e-6);
                     }
                 }
             }

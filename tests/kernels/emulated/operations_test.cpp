@@ -299,8 +299,8 @@ TEST(EmulatedRows, narrow_rows_lie_in_few_lanes_of_two_chunks) {
 }
 
 // SMs with less shared memory: two to sixteen CTAs keep a row, the last one fewer chunks of it. The
-// record says by how many, of whichever tile has such code. There are two clusters at a time: rows
-// behind the second are handed out.
+// record says by how many, of whichever tile has such code. The machine says that two run at a
+// time, and runs one after the other: the first takes all rows that are handed out.
 TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_by_clusters) {
     Device device = test::small_hopper_gpu(2);
     device.smem_bytes_per_unit = 88 * 1024;
@@ -329,8 +329,47 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_by_clusters) {
     check(48, 2, "op=softmax,n=7x40009,dtype=bf16");
     device.smem_bytes_per_unit = 20 * 1024;
     check(9, 10, "op=rmsnorm,n=9x40008,dtype=bf16");
+    check(9, 10, "op=layernorm,n=7x40009,dtype=bf16");
+    device.smem_bytes_per_unit = 24 * 1024;
+    check(11, 8, "op=softmax,n=5x40001,dtype=fp16");
     device.smem_bytes_per_unit = 8 * 1024;
     check(7, 16, "op=layernorm,n=6x40008,dtype=bf16");
+}
+
+// Every cluster asks for a row as it begins one. Without a workspace each takes its share.
+TEST(EmulatedRows, each_row_is_handed_out_once) {
+    Device device = test::small_hopper_gpu(2);
+    device.smem_bytes_per_unit = 88 * 1024;
+    device.smem_bytes_per_cta = 48 * 1024;
+    const Kernel& kernel = find_kernel("rows_cuda");
+    constexpr std::size_t rows = 9, width = 16648;
+    const Workload w = parse_shape("op=rmsnorm,n=9x16648,dtype=fp32");
+    alignas(16) static std::array<float, rows * width> in{}, handed_out{}, shared{};
+    alignas(16) static std::array<float, width> gain{};
+    for (std::size_t i = 0; i < in.size(); ++i) {
+        in[i] = static_cast<float>(i % 911) - 300;
+    }
+    gain.fill(1);
+    int clusters = 0;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (!kernel.why_not(w, tile, device).empty() ||
+            kernel.counts(w, tile, device).back().cluster == 1) {
+            continue;
+        }
+        alignas(64) std::array<std::uint32_t, 16> counter{};
+        counter.fill(77);
+        const auto run = [&](float* out, void* workspace) {
+            const std::vector<void*> addresses{in.data(), gain.data(), out};
+            kernel.enqueue(make_operation_args(w, addresses), tile, device, workspace, nullptr);
+        };
+        run(handed_out.data(), counter.data());
+        EXPECT_EQ(counter.front(), rows);
+        EXPECT_EQ(counter.back(), 77U);
+        run(shared.data(), nullptr);
+        EXPECT_EQ(handed_out, shared);
+        ++clusters;
+    }
+    EXPECT_EQ(clusters, 1);
 }
 
 // Squares of large elements are infinite where those of their distances are not.
