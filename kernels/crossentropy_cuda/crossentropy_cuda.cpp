@@ -40,6 +40,7 @@ double slots_of_turn(const Workload& w, double elements) {
 constexpr double slots_of_thread =
     counted(220, "its row, the last turn, sums of 32 lanes, results");
 constexpr double slots_of_exchange = counted(80, "sums of warps, in one of them");
+constexpr double exchanges_of_warp = counted(0.5, "one of two, and no barrier");
 constexpr double exponentials_of_sums = counted(10, "two for each halving of 32 lanes");
 
 /// Clocks of a warp alone for a turn: its instructions one after the other; and what waits for the
@@ -77,9 +78,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     if (w.extent(grid_width) % static_cast<std::int64_t>(per_chunk) != 0) {
         c.steps.push_back({"ends of a row", 1, {}, "latency.l2"});
     }
-    // Exchanges of 32 lanes, a barrier, and again: about as long as L2 takes to answer; of a warp
-    // half of that. Then one lane reads the logit of the target, which was read before.
-    c.steps.push_back({"sums", by_warps ? 0.5 : 1, {}, "latency.l2"});
+    // Exchanges of 32 lanes, a barrier, and again: about as long as L2 takes to answer. Then one
+    // lane reads the logit of the target, which was read before.
+    c.steps.push_back({"sums", by_warps ? exchanges_of_warp : 1, {}, "latency.l2"});
     c.steps.push_back({"target's logit", 1, {}, "latency.l2"});
     return one_cold_launch(std::move(c), device, resident_threads / of_cta);
 }

@@ -2,7 +2,9 @@
 #include "workload/operation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
+#include <utility>
 
 #include "support/check.hpp"
 #include "support/nearest.hpp"
@@ -61,8 +63,27 @@ std::vector<std::string_view> names_of_steps() {
     return names;
 }
 
+/// The field's other words for what is among `names`: they are offered, not taken. "": none.
+std::string_view by_another_name(std::string_view name, std::span<const std::string_view> names) {
+    using Pair = std::pair<std::string_view, std::string_view>;
+    static constexpr std::array<Pair, 10> pairs{{{"rotary", "rope"},
+                                                 {"rotaryembedding", "rope"},
+                                                 {"residual", "add"},
+                                                 {"swish", "silu"},
+                                                 {"scale", "gain"},
+                                                 {"ln", "layernorm"},
+                                                 {"mm", "gemm"},
+                                                 {"dense", "linear"},
+                                                 {"lookup", "embedding"},
+                                                 {"nll", "crossentropy"}}};
+    const auto pair = std::ranges::find(pairs, letters_of(name), &Pair::first);
+    const bool known = pair != pairs.end() && std::ranges::find(names, pair->second) != names.end();
+    return known ? pair->second : "";
+}
+
 [[noreturn]] void refuse_name(std::string_view name, std::span<const std::string_view> names) {
-    const std::string_view near = nearest(name.substr(0, 40), names);
+    const std::string_view other = by_another_name(name.substr(0, 40), names);
+    const std::string_view near = other.empty() ? nearest(name.substr(0, 40), names) : other;
     fail(Status::invalid_argument, "operation '{}' does not exist; {}there are: {}",
          name.substr(0, 40), near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
          fmt::join(names, " "));

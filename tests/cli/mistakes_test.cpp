@@ -211,6 +211,12 @@ TEST_F(Mistakes, one_line_says_what_was_meant) {
     }
     refused("point --flops 1e11 --bytes 1e8 --engine bf16 --memory drm --device h200",
             "did you mean 'dram'?");
+    // The field's other words, alone and in chains.
+    refused("predict --device h200 --op rotary,n=8x64", "did you mean 'rope'?");
+    refused("predict --device h200 --op residual+rmsnorm,n=8x64", "did you mean 'add'?");
+    refused("predict --device h200 --op mm,m=8,n=8,k=8", "did you mean 'gemm'?");
+    refused("predict --device h200 --op Swish+mul,n=8x8", "did you mean 'silu'?");
+    refused("predict --device h200 --op add+q,n=8x8", "operation 'q' does not exist; there are");
     // Rows on stdout are of commands that make rows.
     refused("kernels --diff gqa gqa_ilp --json", "--json excludes --diff");
     refused("report --ladder --json", "--json excludes --ladder");

@@ -148,7 +148,7 @@ TEST_F(Charts, pictures_of_many_receipts_are_bounded_and_say_so) {
     };
     const Chart compare = compare_chart(rows);
     EXPECT_EQ(count_rows(compare), 60U);
-    EXPECT_LT(compare.height, 2500);
+    EXPECT_LT(compare.height, 60 * 45);  // of rows with their share of heads
     EXPECT_THAT(compare.notes.front(),
                 testing::MatchesRegex("[0-9]+ of [0-9]+ comparisons are drawn: .* where ours does "
                                       "worst.* --all draws the rest too\\."));
