@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a frozen commit predicts of random suites that nobody has run: a table to commit before the run.
 
-    tools/freeze.py PROGRAM DEVICE [--family FAMILY] >receipts/DEVICE/logs/DATE-frozen-COMMIT.tsv
+    tools/freeze.py PROGRAM DEVICE [--family FAMILY] | gzip -n9 >receipts/DEVICE/logs/DATE-frozen-COMMIT.tsv.gz
     tools/freeze.py PROGRAM seeds
 
 PROGRAM was built from a clean tree of the commit that is frozen. The seeds are the first eight hex
