@@ -82,7 +82,7 @@ constexpr std::int64_t bytes_of_chunks(std::int64_t width, std::int64_t element_
 inline constexpr int most_kept_cluster = 16;
 /// Bytes of a row that the registers of a CTA hold while an SM has several.
 inline constexpr std::int64_t most_held_bytes = std::int64_t{16} * 512 * 4;
-inline constexpr std::int64_t kept_beside = (64 + 2 * most_kept_cluster + 2) * 4;
+inline constexpr std::int64_t kept_beside = std::int64_t{4} * (64 + 2 * most_kept_cluster + 2);
 /// Threads of an SM, which have as many registers each: two CTAs of the tile that goes over wide
 /// rows, or four of half as many.
 inline constexpr int kept_threads_of_sm = 1024;
