@@ -182,10 +182,10 @@ void launch_type(const Params& p, const Tile& tile, void* stream) {
     };
     if (consist_of(16)) {
         launch_pieces<type, 16>(p, tile, stream);
-    } else if (type == DType::fp32 || consist_of(4)) {
+    } else if (consist_of(4)) {
         launch_pieces<type, 4>(p, tile, stream);
     } else {
-        launch_pieces<type, type == DType::fp32 ? 4 : 2>(p, tile, stream);
+        launch_pieces<type, width_of<type>>(p, tile, stream);
     }
 }
 

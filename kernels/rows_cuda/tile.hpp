@@ -87,7 +87,8 @@ inline constexpr std::int64_t kept_beside = std::int64_t{4} * (64 + 2 * most_kep
 /// rows, or four of half as many.
 inline constexpr int kept_threads_of_sm = 1024;
 inline constexpr std::array kept_threads{256, 512};
-/// Rows of a cluster in the mean from which on they are handed out: a counter is cleared before.
+/// Rows are handed out where a cluster has more than so many in the mean: a counter is cleared
+/// before. Assumed; calls of fewer than 512 rows were not measured.
 inline constexpr int least_handed_out = 2;
 /// Chunks of a CTA's section of a row, of which the last may have fewer.
 constexpr int chunks_of_section(std::int64_t chunks_of_row, int cluster) {
@@ -144,8 +145,8 @@ struct KeptLayout {
 /// SM has room for two of, so that one of another row reads while one waits or writes; clusters
 /// that end with their row were 3 to 22 % slower (receipts/h200/logs/2026-11-30-rows-segments.txt).
 /// Of their sizes those that leave few SMs idle on an H200, which has room for 132, 62, 30, 21 and
-/// 14 clusters of 2, 4, 8, 10 and 16 such CTAs; sizes between these were up to 9 % slower, and at
-/// most 5 % faster. Smaller CTAs, three or more an SM, were up to 7 % faster or slower. Of rows
+/// 14 clusters of 2, 4, 8, 10 and 16 such CTAs; sizes between these were up to a tenth slower, and
+/// at most 4 % faster. Smaller CTAs, three or more an SM, were up to 7 % faster or slower. Of rows
 /// of 256 KB, two CTAs that have an SM each: softmaxes take 566 us, four take 595 (of 320 KB both
 /// take 184), and there rows that are handed out take 5 % longer. Of rows that need an SM for each
 /// CTA, the largest cluster (receipts/h200/logs/2026-11-30-rows-handed-out.txt). `row_bytes`: of a

@@ -264,20 +264,19 @@ EngineChoice known_or_chosen(const Workload& workload, const Device& device, int
 EngineChoice remembered_combine(const CombineCall& call, Place place, int threads) {
     static Decisions decisions;
     constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();  // times heads
-    const Key key{static_cast<std::int64_t>(place),
-                  threads,
-                  rounded_size(call.parts),
-                  std::min(rounded_size(call.rows), most_rows / call.heads),
-                  call.heads,
-                  std::max<std::int64_t>(1, call.headdim),
-                  call.sinks != nullptr ? 1 : 0,
-                  static_cast<std::int64_t>(call.parts_dtype)};
+    const std::int64_t parts = rounded_size(call.parts);
+    const std::int64_t rows = std::min(rounded_size(call.rows), most_rows / call.heads);
+    const std::int64_t d = std::max<std::int64_t>(1, call.headdim);
+    const int sinks = call.sinks != nullptr ? 1 : 0;
+    const Key key{
+        static_cast<std::int64_t>(place),           threads, parts, rows, call.heads, d, sinks,
+        static_cast<std::int64_t>(call.parts_dtype)};
     if (const auto known = decisions.find(key)) {
         return *known;
     }
     const Workload typical =
         parse_shape(fmt::format("op=combine,parts={},rows={},heads={},d={},sinks={},dtype={}",
-                                key[2], key[3], key[4], key[5], key[6], name_of(call.parts_dtype)));
+                                parts, rows, call.heads, d, sinks, name_of(call.parts_dtype)));
     const EngineChoice choice =
         choose_engine(typical, device_of(place, threads), threads, Candidates{});
     decisions.keep(key, choice);

@@ -67,7 +67,7 @@ std::vector<std::string> known_names() {
     for (const auto& entry :
          fs::recursive_directory_iterator(fs::path(RACELINE_SOURCE_DIR) / "receipts")) {
         if (entry.path().parent_path().filename() == "logs") {
-            names.push_back(entry.path().stem().string());
+            names.push_back(fs::path(plain_name(entry.path().filename().string())).stem().string());
         }
     }
     return names;
