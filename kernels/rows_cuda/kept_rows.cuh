@@ -14,6 +14,7 @@
 
 #include "gpu/ptx/cluster.cuh"
 #include "gpu/ptx/cp_async.cuh"
+#include "gpu/ptx/mbarrier.cuh"
 #include "kernels/rows_cuda/row_parts.cuh"
 #include "kernels/rows_cuda/shifted_chunks.cuh"
 #include "workload/compiled_chains.hpp"
@@ -130,9 +131,8 @@ struct KeptRow {
     const Params& p;
     uint4* kept;               ///< this CTA's section of the row, in shared memory
     float* partial;            ///< two rows of 32 floats behind it, for the warps of the CTA
-    float* sums;               ///< two rows of a float for each CTA of the cluster
-    std::uint32_t* numbers;    ///< two, used in turn: of the row that the cluster takes next
-    std::uint32_t number = 0;  ///< the same, in the thread that has asked for it
+    KeptSum* sums;             ///< two rows of one for each CTA of the cluster, used in turn
+    std::uint32_t number = 0;  ///< of the row that the cluster takes next, in who has asked for it
     int rank;                  ///< among them
     int first;                 ///< chunk of the row that the section begins with
     int section;               ///< chunks that it has room for
@@ -146,8 +146,7 @@ struct KeptRow {
         const std::int64_t bytes = bytes_of_chunks(p.width, gpu::width_of<type>, whole);
         section = chunks_of_section(bytes / 16, p.cluster);
         partial = reinterpret_cast<float*>(shared + section);
-        sums = partial + 64;
-        numbers = reinterpret_cast<std::uint32_t*>(sums + 2 * most_kept_cluster);
+        sums = reinterpret_cast<KeptSum*>(partial + 64);
         first = rank * section;
         constexpr int step = threads * at_once;
         of_group = (section + step * groups - 1) / (step * groups) * step;
@@ -292,39 +291,49 @@ struct KeptRow {
             number = atomicAdd(p.handed_out, 1U);
         }
     }
-    /// To all CTAs of the cluster, with the sums.
-    __device__ __forceinline__ void send_next() const {
-        if (p.handed_out != nullptr && rank == 0 && threadIdx.x == 0) {
-            const auto to =
-                static_cast<std::uint32_t>(__cvta_generic_to_shared(numbers + (turn & 1)));
-            for (int other = 0; other < p.cluster; ++other) {
-                ptx::st_shared_cluster_f32(to, static_cast<std::uint32_t>(other),
-                                           __uint_as_float(number));
-            }
-        }
-    }
     /// Where rows are not handed out, the one so many further on as there are clusters.
     [[nodiscard]] __device__ __forceinline__ std::int32_t next_of(std::int32_t row) const {
         const auto from =
-            p.handed_out == nullptr ? row : static_cast<std::int32_t>(numbers[(turn - 1) & 1]);
+            p.handed_out == nullptr ? row : static_cast<std::int32_t>(sums_of(turn - 1)->number);
         return from + static_cast<std::int32_t>(gridDim.x) / p.cluster;
     }
-    /// Over the row. One barrier is enough here too, since two rows of sums are used in turn.
+    [[nodiscard]] __device__ __forceinline__ KeptSum* sums_of(int its_turn) const {
+        return sums + most_kept_cluster * (its_turn & 1);
+    }
+    /// The barrier of a turn is complete when the sums of all CTAs have come.
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t barrier_of(int its_turn) const {
+        return static_cast<std::uint32_t>(
+                   __cvta_generic_to_shared(sums + 2 * most_kept_cluster)) +
+               8 * static_cast<std::uint32_t>(its_turn & 1);
+    }
+    __device__ __forceinline__ void expect_sums(std::uint32_t barrier) const {
+        ptx::mbarrier_arrive_expect_tx(
+            barrier, static_cast<std::uint32_t>(p.cluster) * std::uint32_t{sizeof(KeptSum)});
+    }
+    /// Over the row. Sums come by themselves, and nobody waits for the stores of the row before, as
+    /// a barrier of the cluster would. Who sends those of a turn has had all of the turn before:
+    /// so everyone has read what stood in their places.
     template <class Operator>
     __device__ __forceinline__ float over_cluster(float mine, Operator op) {
         float all = over_row<threads>(mine, op, partial, turn);
         if (p.cluster > 1) {
-            float* of_ctas = sums + most_kept_cluster * (turn & 1);
-            if (static_cast<int>(threadIdx.x) < p.cluster) {
-                ptx::st_shared_cluster_f32(
-                    static_cast<std::uint32_t>(__cvta_generic_to_shared(of_ctas + rank)),
-                    threadIdx.x, all);
+            const KeptSum* of_ctas = sums_of(turn);
+            const std::uint32_t barrier = barrier_of(turn);
+            if (threadIdx.x < 32) {
+                const std::uint32_t next = __shfl_sync(all_lanes, number, 0);
+                if (static_cast<int>(threadIdx.x) < p.cluster) {
+                    ptx::st_async_b32x2(
+                        static_cast<std::uint32_t>(__cvta_generic_to_shared(of_ctas + rank)),
+                        barrier, threadIdx.x, __float_as_uint(all), next);
+                }
             }
-            send_next();
-            ptx::barrier_cluster();
-            all = of_ctas[0];
+            ptx::mbarrier_wait_parity(barrier, static_cast<std::uint32_t>(turn / 2) & 1);
+            if (threadIdx.x == 0) {
+                expect_sums(barrier);
+            }
+            all = of_ctas[0].sum;
             for (int other = 1; other < p.cluster; ++other) {
-                all = op(all, of_ctas[other]);
+                all = op(all, of_ctas[other].sum);
             }
         }
         ++turn;
@@ -421,7 +430,16 @@ struct KeptRow {
             ask(static_cast<std::int32_t>(blockIdx.x) / p.cluster, group);
         }
         if (p.cluster > 1) {
-            ptx::barrier_cluster();  // a CTA that has not begun has no shared memory yet
+            if (threadIdx.x == 0) {
+                for (int each = 0; each < 2; ++each) {
+                    ptx::mbarrier_init(barrier_of(each), 1);
+                }
+                ptx::fence_mbarrier_init();
+                for (int each = 0; each < 2; ++each) {
+                    expect_sums(barrier_of(each));
+                }
+            }
+            ptx::barrier_cluster();  // a CTA that has not begun has no barriers yet
         }
         for (auto row = static_cast<std::int32_t>(blockIdx.x) / p.cluster; row < p.rows;) {
             ask_for_next();

@@ -82,7 +82,13 @@ constexpr std::int64_t bytes_of_chunks(std::int64_t width, std::int64_t element_
 inline constexpr int most_kept_cluster = 16;
 /// Bytes of a row that the registers of a CTA hold while an SM has several.
 inline constexpr std::int64_t most_held_bytes = std::int64_t{16} * 512 * 4;
-inline constexpr std::int64_t kept_beside = std::int64_t{4} * (64 + 2 * most_kept_cluster + 2);
+/// What a CTA sends to all of its cluster.
+struct alignas(8) KeptSum {
+    float sum;
+    std::uint32_t number;  ///< of the row that the cluster takes next, if its first CTA sends it
+};
+inline constexpr std::int64_t kept_beside =
+    std::int64_t{4} * 64 + 2 * (most_kept_cluster * std::int64_t{sizeof(KeptSum)} + 8);
 /// Threads of an SM, which have as many registers each: two CTAs of the tile that goes over wide
 /// rows, or four of half as many.
 inline constexpr int kept_threads_of_sm = 1024;
@@ -141,16 +147,12 @@ struct KeptLayout {
 /// begin in the order of the rows, so that what all SMs read at a time lies close together: where
 /// four stay and take row after row, rows of 32 KB of an RMS norm take 285 us in the place of 267
 /// (receipts/h200/logs/2026-11-30-rows-small.txt). Else a larger one, also for each row, where an
-/// SM has room for two: 208 us of 221 for rows of 100 KB. Else a cluster whose CTAs an
-/// SM has room for two of, so that one of another row reads while one waits or writes; clusters
-/// that end with their row were 3 to 22 % slower (receipts/h200/logs/2026-11-30-rows-segments.txt).
-/// Of their sizes those that leave few SMs idle on an H200, which has room for 132, 62, 30, 21 and
-/// 14 clusters of 2, 4, 8, 10 and 16 such CTAs; sizes between these were up to a tenth slower, and
-/// at most 4 % faster. Smaller CTAs, three or more an SM, were up to 7 % faster or slower. Of rows
-/// of 256 KB, two CTAs that have an SM each: softmaxes take 566 us, four take 595 (of 320 KB both
-/// take 184), and there rows that are handed out take 5 % longer. Of rows that need an SM for each
-/// CTA, the largest cluster (receipts/h200/logs/2026-11-30-rows-handed-out.txt). `row_bytes`: of a
-/// row's chunks.
+/// SM has room for two: 208 us of 221 for rows of 100 KB. Wider rows have clusters, which take the
+/// next row when they are through with one: clusters that end with their row were 3 to 22 % slower
+/// (receipts/h200/logs/2026-11-30-rows-segments.txt). Of 130 KB to 2 MB all sizes of clusters and
+/// both of CTAs were measured (receipts/h200/logs/2026-11-30-rows-sums-sent.txt): the smallest of 4,
+/// 8 and 16 small CTAs of which an SM has room for four was the best or up to 6 % slower, and of
+/// wider rows 16, as many as an SM has room for. `row_bytes`: of a row's chunks.
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std::int64_t row_bytes,
                               const Device& device) {
     if (!reduces_one_matrix(program) || row_bytes <= most_held_bytes) {
@@ -170,16 +172,25 @@ inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std:
         return {1, kept_threads_of_sm / few, few, false};
     }
     const int two = kept_threads_of_sm / many;
-    constexpr std::int64_t most_of_pairs = std::int64_t{300} * 1024;  // chosen with these times
-    for (const int cluster : {1, 2, 4, 8, 10, most_kept_cluster}) {
-        if (cluster > 2 && row_bytes <= most_of_pairs && serves(2, 1)) {
-            return {2, 1, many, true, false};
-        }
-        if (serves(cluster, two)) {
-            return {cluster, two, many, cluster > 1, cluster > 1};
+    if (serves(1, two)) {
+        return {1, two, many, false, false};
+    }
+    const auto of_clusters = [&](int cluster, int residents, int threads) {
+        return KeptLayout{cluster, residents, threads, true, true};
+    };
+    const int four = kept_threads_of_sm / few;
+    for (const int cluster : {4, 8, most_kept_cluster}) {
+        if (serves(cluster, four)) {
+            return of_clusters(cluster, four, few);
         }
     }
-    return serves(most, 1) ? KeptLayout{most, 1, many, true, most > 1} : KeptLayout{};
+    if (most == 1) {
+        return serves(1, 1) ? KeptLayout{1, 1, many, true, false} : KeptLayout{};
+    }
+    return serves(most, four - 1) ? of_clusters(most, four - 1, few)
+           : serves(most, two)    ? of_clusters(most, two, many)
+           : serves(most, 1)      ? of_clusters(most, 1, many)
+                                  : KeptLayout{};
 }
 /// Beside the tile that goes over wide rows, the one that takes lone elements of narrow ones.
 constexpr bool takes_lone_rows(const Tile& tile) {

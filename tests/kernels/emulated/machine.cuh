@@ -8,6 +8,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +19,7 @@
 #include <cuda_fp8.h>
 #include <cuda_runtime_api.h>
 #include <functional>
+#include <map>
 #include <random>
 #include <stdexcept>
 #include <ucontext.h>
@@ -69,11 +72,13 @@ public:
     void wait_for_cta() { pause(Waits::for_cta); }
     void wait_for_warp() { pause(Waits::for_warp); }
     void wait_for_cluster() { pause(Waits::for_cluster); }
-    float exchange(float mine, int lanes) {
+    /// What the lane `of(mine)` of the warp gives, from all of its lanes.
+    template <class Of>
+    std::uint32_t exchange(std::uint32_t mine, const Of& of) {
         const unsigned me = current_;
         slots_[me] = mine;
         wait_for_warp();
-        const float theirs = slots_[me ^ static_cast<unsigned>(lanes)];
+        const std::uint32_t theirs = slots_[me - me % 32 + of(me % 32)];
         wait_for_warp();
         return theirs;
     }
@@ -81,14 +86,27 @@ public:
     /// The dynamic shared memory of a CTA of the cluster, and of the one that runs.
     static float* shared_of(std::size_t cta) { return shared_block + cta * floats_between_ctas; }
     float* shared() { return shared_of(current_ / threads_); }
-    void store_of_cta(std::uint32_t address, std::uint32_t cta, float value) {
-        const auto first = fibers_.begin() + static_cast<std::ptrdiff_t>(cta * threads_);
-        if (!begun_[cta] || std::all_of(first, first + threads_, [](const Fiber& f) {
-                return f.waits == Waits::for_ever;
-            })) {
-            throw std::logic_error("a store to a CTA that has not begun, or has ended");
-        }
-        std::memcpy(reinterpret_cast<char*>(shared_of(cta)) + address, &value, sizeof(value));
+
+    /// mbarriers, by their addresses in the shared memory of the CTA that runs. A store with which
+    /// bytes of one complete lands at any time until somebody could not go on without it.
+    void init_barrier(std::uint32_t address, int arrivals) {
+        barrier_at(current_ / threads_, address) = {arrivals, arrivals, 0, 0};
+    }
+    void arrive(std::uint32_t address, int bytes) {
+        Barrier& barrier = barrier_at(current_ / threads_, address);
+        barrier.bytes += bytes;
+        --barrier.pending;
+        complete(barrier);
+    }
+    void wait_for_barrier(std::uint32_t address, unsigned parity) {
+        Fiber& me = fibers_[current_];
+        me.barrier = &barrier_at(current_ / threads_, address);
+        me.parity = parity;
+        pause(Waits::for_barrier);
+    }
+    void store_late(std::uint32_t address, std::uint32_t barrier, std::size_t cta,
+                    std::uint64_t value) {
+        stores_.push_back({address, barrier, cta, value});
     }
     /// cp.async: a copy lands as late as its wait allows, and until then its target holds NaN, so
     /// that a wait too few gives a wrong answer.
@@ -112,7 +130,24 @@ public:
     }
 
 private:
-    enum class Waits { for_nothing, for_cta, for_warp, for_cluster, for_a_while, for_ever };
+    enum class Waits {
+        for_nothing,
+        for_cta,
+        for_warp,
+        for_cluster,
+        for_barrier,
+        for_a_while,
+        for_ever
+    };
+    struct Barrier {
+        int arrivals = 0, pending = 0, bytes = 0;
+        unsigned phase = 0;
+    };
+    struct Store {
+        std::uint32_t address, barrier;
+        std::size_t cta;
+        std::uint64_t value;
+    };
     struct Copy {
         void* to;
         const void* from;
@@ -125,8 +160,21 @@ private:
         Waits waits = Waits::for_nothing;
         std::vector<Copy> copies;
         int groups = 0;
+        const Barrier* barrier = nullptr;
+        unsigned parity = 0;
     };
 
+    Barrier& barrier_at(std::size_t cta, std::uint32_t address) {
+        return barriers_[{cta, address}];
+    }
+    static void complete(Barrier& barrier) {
+        if (barrier.pending == 0 && barrier.bytes == 0) {
+            ++barrier.phase;
+            barrier.pending = barrier.arrivals;
+        }
+    }
+    void land(const Store& store);
+    bool land_stores(bool one);
     static void enter() {
         Machine& m = get();
         m.begun_[m.current_ / m.threads_] = true;
@@ -152,6 +200,16 @@ private:
             fibers_[i].waits = at_once != 0 ? Waits::for_nothing : Waits::for_a_while;
         }
     }
+    bool release_from_barriers() {
+        bool released = false;
+        for (Fiber& f : fibers_) {
+            if (f.waits == Waits::for_barrier && f.barrier->phase % 2 != f.parity) {
+                f.waits = Waits::for_nothing;
+                released = true;
+            }
+        }
+        return released;
+    }
     bool release_late_ones() {
         bool released = false;
         for (Fiber& f : fibers_) {
@@ -162,7 +220,9 @@ private:
     }
 
     std::vector<Fiber> fibers_;
-    std::vector<float> slots_;
+    std::vector<std::uint32_t> slots_;
+    std::map<std::pair<std::size_t, std::uint32_t>, Barrier> barriers_;  // by CTA and address
+    std::vector<Store> stores_;                                          // that have not landed
     std::vector<bool> begun_;  // of each CTA
     std::function<void()> body_;
     ucontext_t scheduler_{};
@@ -182,6 +242,35 @@ inline bool Machine::step(const std::vector<unsigned>& order) {
         }
     }
     return ran;
+}
+
+inline void Machine::land(const Store& store) {
+    const auto first = fibers_.begin() + static_cast<std::ptrdiff_t>(store.cta * threads_);
+    if (!begun_[store.cta] || std::all_of(first, first + threads_, [](const Fiber& f) {
+            return f.waits == Waits::for_ever;
+        })) {
+        throw std::logic_error("a store to a CTA that has not begun, or has ended");
+    }
+    std::memcpy(reinterpret_cast<char*>(shared_of(store.cta)) + store.address, &store.value,
+                sizeof(store.value));
+    Barrier& barrier = barrier_at(store.cta, store.barrier);
+    if (barrier.arrivals == 0) {
+        throw std::logic_error("a store with a barrier that is not there yet");
+    }
+    barrier.bytes -= static_cast<int>(sizeof(store.value));
+    complete(barrier);
+}
+// Some of the stores on their way land, in any order, or at least one.
+inline bool Machine::land_stores(bool one) {
+    std::shuffle(stores_.begin(), stores_.end(), random_);
+    const std::size_t before = stores_.size();
+    while (!stores_.empty() && (one || random_() % 2 == 0)) {
+        const Store store = stores_.back();
+        stores_.pop_back();
+        land(store);
+        one = false;
+    }
+    return stores_.size() < before;
 }
 
 // Some of the warps whose lanes have all arrived go on, or all of them.
@@ -220,6 +309,8 @@ inline void Machine::run_ctas(unsigned ctas, unsigned threads, std::function<voi
     const unsigned count = ctas * threads;
     slots_.assign(count, 0);
     begun_.assign(ctas, false);
+    barriers_.clear();
+    stores_.clear();
     if (fibers_.size() != count) {
         fibers_ = std::vector<Fiber>(count);
     }
@@ -241,12 +332,17 @@ inline void Machine::run_ctas(unsigned ctas, unsigned threads, std::function<voi
     while (!all_wait(Waits::for_ever)) {
         std::shuffle(order.begin(), order.end(), random_);
         const bool ran = step(order);
-        if (!release_warps(!ran) && !ran && !release_ctas() && !release_late_ones()) {
+        land_stores(false);
+        if (!release_from_barriers() && !release_warps(!ran) && !ran && !release_ctas() &&
+            !release_late_ones() && !land_stores(true)) {
             if (!all_wait(Waits::for_cluster)) {
                 throw std::logic_error("threads of a CTA or cluster wait at different barriers");
             }
             release_cluster();
         }
+    }
+    if (!stores_.empty()) {
+        throw std::logic_error("a store to a CTA that has ended");
     }
     blockIdx.x = first_cta_;
 }
@@ -307,8 +403,9 @@ inline void __syncwarp() {
 inline unsigned atomicAdd(unsigned* at, unsigned by) {  // fibers of one thread: nothing in between
     return std::exchange(*at, *at + by);
 }
-inline float __shfl_xor_sync(unsigned, float x, int lanes) {
-    return raceline::test::Machine::get().exchange(x, lanes);
+inline std::uint32_t __shfl_sync(unsigned, std::uint32_t x, int lane) {
+    return raceline::test::Machine::get().exchange(
+        x, [&](unsigned) { return static_cast<unsigned>(lane); });
 }
 template <class T>
 T __ldg(const T* from) {
@@ -321,7 +418,12 @@ inline int __clz(int x) {
     return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x));
 }
 inline float __uint_as_float(std::uint32_t bits) {
-    float x = 0;
-    std::memcpy(&x, &bits, sizeof(x));
-    return x;
+    return std::bit_cast<float>(bits);
+}
+inline std::uint32_t __float_as_uint(float x) {
+    return std::bit_cast<std::uint32_t>(x);
+}
+inline float __shfl_xor_sync(unsigned, float x, int lanes) {
+    return __uint_as_float(raceline::test::Machine::get().exchange(
+        __float_as_uint(x), [&](unsigned me) { return me ^ static_cast<unsigned>(lanes); }));
 }

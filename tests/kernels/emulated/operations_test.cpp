@@ -298,8 +298,9 @@ TEST(EmulatedRows, narrow_rows_lie_in_few_lanes_of_two_chunks) {
                "op=square+rmsnorm,n=66x40,dtype=bf16"});
 }
 
-// SMs with less shared memory: two to sixteen CTAs keep a row, the last one fewer chunks of it. The
-// record says by how many, of whichever tile has such code. The machine says that two run at a
+// SMs with less shared memory: four to sixteen CTAs keep a row, the last one fewer chunks of it, and
+// an SM has room for four of them or fewer. The record says how many they are, of whichever tile has
+// such code. The machine says that two run at a
 // time, and runs one after the other: the first takes all rows that are handed out.
 TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_by_clusters) {
     Device device = test::small_hopper_gpu(2);
@@ -316,24 +317,19 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_by_clusters) {
         return largest;
     };
     const auto check = [&](int kilobytes, int cluster, const char* shape) {
-        device.smem_bytes_per_cta = std::int64_t{kilobytes} * 1024;
+        device.smem_bytes_per_unit = std::int64_t{kilobytes} * 1024;
         EXPECT_EQ(largest_cluster(shape), cluster) << shape;
         check_all("rows_cuda", {shape}, device);
     };
-    check(48, 2, "op=rmsnorm,n=5x40008,dtype=bf16");
-    check(48, 2, "op=layernorm,n=3x40008,dtype=fp16");
-    check(48, 2, "op=softmax,n=5x16644,dtype=fp32");
-    check(24, 4, "op=layernorm,n=5x40008,dtype=bf16");
-    check(24, 4, "op=softmax,n=3x40008,dtype=fp16");
-    device.smem_bytes_per_unit = 60 * 1024;  // for one of two
-    check(48, 2, "op=softmax,n=7x40009,dtype=bf16");
-    device.smem_bytes_per_unit = 20 * 1024;
-    check(9, 10, "op=rmsnorm,n=9x40008,dtype=bf16");
-    check(9, 10, "op=layernorm,n=7x40009,dtype=bf16");
-    device.smem_bytes_per_unit = 24 * 1024;
-    check(11, 8, "op=softmax,n=5x40001,dtype=fp16");
-    device.smem_bytes_per_unit = 8 * 1024;
-    check(7, 16, "op=layernorm,n=6x40008,dtype=bf16");
+    device.smem_bytes_per_cta = 48 * 1024;
+    check(88, 4, "op=rmsnorm,n=5x40008,dtype=bf16");
+    check(88, 4, "op=softmax,n=5x16644,dtype=fp32");
+    check(48, 8, "op=layernorm,n=5x40008,dtype=bf16");
+    check(48, 8, "op=softmax,n=7x40009,dtype=fp16");
+    check(28, 16, "op=layernorm,n=6x40008,dtype=fp16");
+    check(20, 16, "op=rmsnorm,n=7x40009,dtype=bf16");  // three of an SM
+    check(14, 16, "op=softmax,n=5x40001,dtype=fp16");  // two larger ones
+    check(8, 16, "op=layernorm,n=6x40008,dtype=bf16");
 }
 
 // Every cluster asks for a row as it begins one. Without a workspace each takes its share.
