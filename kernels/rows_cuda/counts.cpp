@@ -114,6 +114,9 @@ constexpr double slots_of_passing = counted(2, "whether a warp has any of a chun
 constexpr double slots_of_shifted_chunk = counted(12, "whether it is inner, of the last row");
 constexpr double slots_of_joined_chunk =
     counted(15, "joined") + counted(20, "bounds of the vector, two loads");
+/// Where a warp's rows come through shared memory, a thread each.
+constexpr double slots_of_carried_chunk = counted(9, "staged_rows, by SASS: one turn of a copy");
+constexpr double slots_of_staged_chunk = counted(11, "staged_rows, by SASS: words, shifted");
 // Their warps are few, and each waits for its own instruction before the next.
 constexpr Constant dependent_clocks = calibrated(
     "rows_cuda.dependent_clocks", 6,
@@ -179,8 +182,9 @@ Amounts amounts_of_passes(const RowProgram& program, const Reading& reading) {
 
 /// Which code runs a call. compiled, kept: it knows the chain (held_rows.cuh and raw_rows.cuh,
 /// kept_rows.cuh). flat,
-/// held, wide: it reads the steps (read_flat.cuh, step_rows.cuh, read_rows.cuh).
-enum class Way { compiled, kept, flat, held, wide };
+/// held, wide, staged: it reads the steps (read_flat.cuh, step_rows.cuh, read_rows.cuh,
+/// staged_rows.cuh).
+enum class Way { compiled, kept, flat, held, wide, staged };
 
 KeptLayout kept_layout_of(const RowProgram& program, const Workload& w, const Device& device) {
     return kept_layout(
@@ -188,8 +192,11 @@ KeptLayout kept_layout_of(const RowProgram& program, const Workload& w, const De
         bytes_of_chunks(w.extent(grid_width), element_bytes(w), is_whole(program, w)), device);
 }
 
-Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout,
+Way way_of(const RowProgram& program, const Workload& w, const Tile& tile, const RowLayout& layout,
            const Device& device) {
+    if (is_staged(tile)) {
+        return Way::staged;
+    }
     const bool together = layout.segments > 1 && has_reductions(program);
     if (is_compiled(program, w) && !together) {
         return Way::compiled;
@@ -207,6 +214,7 @@ int residents_on(Way way, const RowProgram& program, const Workload& w, const Ti
         case Way::kept: return kept_threads_of_sm / kept_threads[1];
         case Way::flat: return residents_reading_flat;
         case Way::wide: return residents_reading(tile);
+        case Way::staged: return residents_staged(tile);
         case Way::held: break;
     }
     return residents_stepping(tile, w.dtype,
@@ -253,11 +261,41 @@ Amounts amounts_held(const RowProgram& program, const Workload& w, const Tile& t
     return each;
 }
 
+/// Matrices that a program reads and writes.
+double matrices_of(const RowProgram& program) {
+    return 1 + steps_before(program, program.size, takes_matrix);
+}
+double results_of(const RowProgram& program) {
+    return 1 + steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; });
+}
+
+/// Of a row that a thread holds.
+Amounts amounts_staged(const RowProgram& program, const Workload& w, const Tile& tile) {
+    const std::int64_t per_chunk = 16 / element_bytes(w);
+    const std::int64_t width = w.extent(grid_width);
+    const auto of_row = static_cast<double>((width + per_chunk - 1) / per_chunk);
+    const double chunks = skips_chunks(tile.chunks) ? of_row : tile.chunks;
+    Amounts each =
+        amounts_of(program.steps(),
+                   Reading{chunks * static_cast<double>(per_chunk), chunks, 1, w.dtype, 0}, false);
+    const bool by_words = width * element_bytes(w) % 4 == 0;
+    const double carried = matrices_of(program) + results_of(program);
+    each.slots += slots_of_held_places + slots_of_phrase * phrases_of(program).size +
+                  slots_of_carried_chunk * carried * static_cast<double>(width) /
+                      static_cast<double>(per_chunk) +
+                  chunks * matrices_of(program) * slots_of_staged_chunk +
+                  results_of(program) * (by_words ? 4 * chunks : static_cast<double>(2 * width));
+    return each;
+}
+
 /// Of a thread, each time that it goes over what it has of a row.
 Amounts amounts_on(Way way, const RowProgram& program, const Workload& w, const Tile& tile,
                    const RowLayout& layout) {
     if (way == Way::held) {
         return amounts_held(program, w, tile, layout);
+    }
+    if (way == Way::staged) {
+        return amounts_staged(program, w, tile);
     }
     const Reading reading{tile.chunks * elements_of_chunk(w), static_cast<double>(tile.chunks),
                           static_cast<double>(tile.lanes), w.dtype,
@@ -292,7 +330,8 @@ void add_operand_waits(const RowProgram& program, const Tile& tile, Way way, dou
         const bool angles = step.op == RowOp::rope;
         const bool matrix = takes_matrix(step.op);
         const bool vector = takes_vector(step.op);
-        far += !compiled && (angles || (matrix && way != Way::held)) ? 1 : 0;
+        const bool together = way == Way::held || way == Way::staged;
+        far += !compiled && (angles || (matrix && !together)) ? 1 : 0;
         const bool late = angles   ? compiled && !has_angles_ahead(program, tile.chunks)
                           : matrix ? way == Way::held
                                    : vector && (!compiled || !holds_vectors(tile) ||
@@ -315,13 +354,23 @@ void add_shifted_traffic(const RowProgram& program, const Workload& w, double pa
     const auto rows = static_cast<double>(w.extent(grid_rows));
     const double row = static_cast<double>(w.extent(grid_width) * element_bytes(w));
     const double vectors = steps_before(program, program.size, takes_vector);
-    const double matrices = 1 + steps_before(program, program.size, takes_matrix);
-    const double results =
-        1 + steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; });
-    const double alone = results * elements_of_chunk(w);
-    c.work["byte.l2"] += rows * (sector * matrices * passes + sector * alone);
+    const double alone = results_of(program) * elements_of_chunk(w);
+    c.work["byte.l2"] += rows * sector * (matrices_of(program) * passes + alone);
     c.work["byte.smem_lsu"] =
         w.bytes_read() * passes + w.bytes_written() + rows * (2 * vectors * row + line * alone);
+}
+
+/// Bytes that pass through shared memory where a thread holds a row: as they come and go, and as
+/// threads take words of 32 bits, or store elements that have half of one each. Words that lie an
+/// even number apart meet in half of the banks.
+double staged_bytes_passed(const RowProgram& program, const Workload& w) {
+    const std::int64_t row = w.extent(grid_width) * element_bytes(w);
+    const bool by_words = row % 4 == 0;
+    const double ways = by_words && row / 4 % 2 == 0 ? 2 : 1;
+    const auto bytes = static_cast<double>(row);
+    const double words = ways * matrices_of(program) * bytes * (by_words ? 1 : 1.25) +
+                         ways * results_of(program) * bytes * (by_words ? 1 : 2);
+    return w.bytes_read() + w.bytes_written() + static_cast<double>(w.extent(grid_rows)) * words;
 }
 
 /// Of rows that are kept in shared memory: each comes from memory once, is gone over there for
@@ -394,7 +443,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const RowLayout layout =
         layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
     const double passes = layout.segments > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
-    const Way way = way_of(program, w, layout, device);
+    const Way way = way_of(program, w, tile, layout, device);
     if (way == Way::kept) {
         return counts_kept(program, w, kept_layout_of(program, w, device), device);
     }
@@ -422,7 +471,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         c.work["byte.smem_lsu"] =
             read + written + threads * 2 * sizeof(float) * elements_of_chunk(w);
     }
-    if (way != Way::flat && !is_whole(program, w)) {
+    if (way == Way::staged) {
+        c.work["byte.smem_lsu"] = staged_bytes_passed(program, w);
+    } else if (way != Way::flat && !is_whole(program, w)) {
         add_shifted_traffic(program, w, passes, c);
     }
     c.work["flop.fma.fp32"] = w.flops();
@@ -440,10 +491,16 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     constexpr std::int64_t statistics_of_warp = 2 * longest_row_chain;
     c.smem_bytes = static_cast<std::int64_t>(sizeof(float)) *
                    (64 + (stays ? tile.threads / 32 * statistics_of_warp : 0));
+    if (way == Way::staged) {
+        c.smem_bytes = tile.threads / 32 *
+                       staged_bytes(layout.width, element_bytes(w),
+                                    static_cast<std::int64_t>(matrices_of(program)));
+    }
     // Code of rows that are held asks for all operands at once. Other code asks for the next
     // segment while it goes over one, or for one matrix after the other.
-    c.bytes_in_flight = compiled || way == Way::held ? read / static_cast<double>(c.ctas)
-                                                     : 16.0 * tile.threads * tile.chunks;
+    c.bytes_in_flight = compiled || way == Way::held || way == Way::staged
+                            ? read / static_cast<double>(c.ctas)
+                            : 16.0 * tile.threads * tile.chunks;
     c.balanced_order = true;
     const std::int32_t rows_of_cta = tile.threads / tile.lanes;
     const double together = rows_of_cta;

@@ -302,8 +302,7 @@ struct KeptRow {
     }
     /// The barrier of a turn is complete when the sums of all CTAs have come.
     [[nodiscard]] __device__ __forceinline__ std::uint32_t barrier_of(int its_turn) const {
-        return static_cast<std::uint32_t>(
-                   __cvta_generic_to_shared(sums + 2 * most_kept_cluster)) +
+        return static_cast<std::uint32_t>(__cvta_generic_to_shared(sums + 2 * most_kept_cluster)) +
                8 * static_cast<std::uint32_t>(its_turn & 1);
     }
     __device__ __forceinline__ void expect_sums(std::uint32_t barrier) const {

@@ -11,6 +11,7 @@
 #include "kernels/rows_cuda/raw_rows.cuh"
 #include "kernels/rows_cuda/read_flat.cuh"
 #include "kernels/rows_cuda/read_rows.cuh"
+#include "kernels/rows_cuda/staged_rows.cuh"
 #include "kernels/rows_cuda/step_rows.cuh"
 #include "registry/enqueue.cuh"
 #include "registry/enqueue_clusters.cuh"
@@ -43,6 +44,24 @@ void launch_steps(const Params& p, int units, void* stream) {
         enqueue("rows_cuda", step_rows<type, index, access>,
                 LaunchShape{dim3(ctas), tile.threads, 0, stream}, step_params(p));
     }
+}
+
+/// Of any chain but those with rope, on rows that a thread holds.
+template <DType type, int index>
+void launch_staged(const Params& p, void* stream) {
+    constexpr Tile tile = tile_list[index];
+    StagedParams staged{step_params(p), {}, 1};
+    for (int tensor = 1; tensor < OperationArgs::most; ++tensor) {
+        if ((staged.matrices >> tensor & 1) != 0) {
+            staged.place[tensor] = staged.places++;
+        }
+    }
+    const std::int64_t bytes =
+        tile.threads / 32 * staged_bytes(p.layout.width, gpu::width_of<type>, staged.places);
+    enqueue("rows_cuda", staged_rows<type, index>,
+            LaunchShape{dim3(static_cast<unsigned>(ctas_of(p.layout, tile))), tile.threads,
+                        static_cast<std::size_t>(bytes), stream},
+            staged);
 }
 
 template <DType type>
@@ -121,6 +140,10 @@ bool launch_kept(const Params& p, int units, void* stream) {
 
 template <DType type, int index, std::size_t... chain>
 void launch_tile(const Params& p, int units, void* stream, std::index_sequence<chain...>) {
+    if constexpr (is_staged(tile_list[index])) {
+        launch_staged<type, index>(p, stream);
+        return;
+    }
     const std::size_t known = compiled_index(p.program);
     if constexpr (index == wide_rows_index) {
         const bool kept =

@@ -14,7 +14,8 @@ namespace raceline::kernels::rows_cuda {
 template <DType type, int lanes, int chunks, Access access>
 struct Segment {
     static constexpr bool in_rows = true;
-    static constexpr int of_row = lanes;
+    static constexpr DType its_type = type;
+    static constexpr int of_row = lanes, its_chunks = chunks;
     static constexpr int per_chunk = gpu::chunk_of<type>;
     static constexpr std::int64_t at_once = static_cast<std::int64_t>(lanes) * chunks * per_chunk;
 

@@ -56,6 +56,20 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
         return "its elements do not know their row: CTAs of 256 threads take them as they lie, a "
                "chunk each";
     }
+    if (is_staged(tile)) {
+        return !knows_rows(program) || is_whole(program, w) || has_rope(program)
+                   ? "a thread holds rows that begin inside of 16 bytes, of steps that need to "
+                     "know "
+                     "their row and turn no heads"
+               : w.extent(grid_width) > held_by(tile, element_bytes(w))
+                   ? fmt::format("a row of {} is wider than the {} elements that a thread holds",
+                                 w.extent(grid_width), held_by(tile, element_bytes(w)))
+               : ctas_of(layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile,
+                                   element_bytes(w)),
+                         tile) > most_ctas
+                   ? "it counts CTAs in 31 bits"
+                   : "";
+    }
     if (is_longest(tile) && !(is_compiled(program, w) && has_code(program, w.dtype, tile))) {
         return "rows of eight chunks a thread are those of a known chain in fp32 that reduces one "
                "matrix";

@@ -35,8 +35,11 @@ __device__ __forceinline__ float finished_for(RowFinish finish, float value, con
     return value;
 }
 
-template <DType type, int lanes, int chunks, Access access>
-struct SteppedRow : Segment<type, lanes, chunks, access> {
+/// `Part`: a Segment, or what a thread holds of rows that come otherwise.
+template <class Part>
+struct SteppedRow : Part {
+    static constexpr DType type = Part::its_type;
+    static constexpr int chunks = Part::its_chunks;
     const StepParams& all;
     float* partial;  ///< two rows of 32 floats in shared memory
     int turn;
@@ -44,7 +47,7 @@ struct SteppedRow : Segment<type, lanes, chunks, access> {
     template <RowOp op, RowFinish finish>
     __device__ __forceinline__ float statistic() {
         const float mine = this->template over_mine<op>(start_of(op));
-        const float result = over_row<lanes>(mine, Combination<op>(), partial, turn++);
+        const float result = over_row<Part::of_row>(mine, Combination<op>(), partial, turn++);
         return finished_for<type>(finish, result, all);
     }
 
@@ -70,7 +73,7 @@ struct SteppedRow : Segment<type, lanes, chunks, access> {
         this->template with<RowOp::add_vector>(tensor + 1);
     }
 
-    __device__ __forceinline__ void take(const RowInstruction& its) {
+    __device__ __forceinline__ void take_phrase(const RowInstruction& its) {
         if (is_reduction(its.op)) {
             switch (its.op) {
                 case RowOp::reduce_max: softmax(); break;
@@ -109,7 +112,7 @@ __global__ void __launch_bounds__(tile_list[index].threads,
     step_rows(const __grid_constant__ StepParams p) {
     constexpr Tile tile = tile_list[index];
     constexpr int together = tile.threads / tile.lanes;
-    using Row = SteppedRow<type, tile.lanes, tile.chunks, access>;
+    using Row = SteppedRow<Segment<type, tile.lanes, tile.chunks, access>>;
     __shared__ float partial[64];
     std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * together + threadIdx.x / tile.lanes;
     std::int64_t first = 0;
@@ -129,10 +132,10 @@ __global__ void __launch_bounds__(tile_list[index].threads,
     uint4 raw[tile.chunks];
     its.load(0, true, raw);
     its.ask_for_matrices();
-    its.Segment<type, tile.lanes, tile.chunks, access>::take(raw);
+    its.take(raw);
 #pragma unroll 1
     for (int i = 0; i < p.phrases.size; ++i) {
-        its.take(p.phrases.list[static_cast<std::size_t>(i)]);
+        its.take_phrase(p.phrases.list[static_cast<std::size_t>(i)]);
     }
     its.store(p.result);
 }

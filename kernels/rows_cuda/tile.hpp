@@ -20,17 +20,17 @@ struct Tile {
 
     static constexpr std::array<TileField, 3> fields{"threads", "lanes", "chunks"};
 };
-// Narrow rows by half warps and warps, wide ones by CTAs; a row that is wider than all lanes of
-// the last tile that has code for its chain hold is gone over several times, by one of them. Of a
-// matrix whose elements do not know their row, `flat` ones alone. Of tiles that the model holds to
-// be equal the first is taken, which is that of fewer chunks: so measured of short calls
-// (receipts/h200/logs/2026-11-28-rows-tiles.tsv).
-inline constexpr std::array tile_list{Tile{256, 32, 1},    Tile{256, 256, 1},   Tile{256, 16, 1},
-                                      Tile{256, 8, 1},     Tile{256, 4, 2},     Tile{256, 8, 2},
-                                      Tile{256, 32, 2},    Tile{256, 256, 2},   Tile{128, 128, 2},
-                                      Tile{512, 512, 2},   Tile{1024, 1024, 2}, Tile{256, 32, 4},
-                                      Tile{128, 128, 4},   Tile{256, 256, 4},   Tile{512, 512, 4},
-                                      Tile{1024, 1024, 4}, Tile{1024, 1024, 8}};
+// The narrowest rows by threads, narrow ones by half warps and warps, wide ones by CTAs; a row that
+// is wider than all lanes of the last tile that has code for its chain hold is gone over several
+// times, by one of them. Of a matrix whose elements do not know their row, `flat` ones alone. Of
+// tiles that the model holds to be equal the first is taken, which is that of fewer chunks: so
+// measured of short calls (receipts/h200/logs/2026-11-28-rows-tiles.tsv).
+inline constexpr std::array tile_list{
+    Tile{256, 32, 1},    Tile{256, 256, 1}, Tile{256, 16, 1},    Tile{256, 8, 1},
+    Tile{256, 4, 2},     Tile{256, 8, 2},   Tile{256, 32, 2},    Tile{256, 256, 2},
+    Tile{128, 128, 2},   Tile{512, 512, 2}, Tile{1024, 1024, 2}, Tile{256, 32, 4},
+    Tile{128, 128, 4},   Tile{256, 256, 4}, Tile{512, 512, 4},   Tile{1024, 1024, 4},
+    Tile{1024, 1024, 8}, Tile{128, 1, 2},   Tile{128, 1, 4}};
 inline constexpr int flat_threads = 256;
 constexpr bool is_flat(const Tile& tile) {
     return tile.threads == flat_threads && tile.lanes == flat_threads;
@@ -150,8 +150,8 @@ struct KeptLayout {
 /// SM has room for two: 208 us of 221 for rows of 100 KB. Wider rows have clusters, which take the
 /// next row when they are through with one: clusters that end with their row were 3 to 22 % slower
 /// (receipts/h200/logs/2026-11-30-rows-segments.txt). Of 130 KB to 2 MB all sizes of clusters and
-/// both of CTAs were measured (receipts/h200/logs/2026-11-30-rows-sums-sent.txt): the smallest of 4,
-/// 8 and 16 small CTAs of which an SM has room for four was the best or up to 6 % slower, and of
+/// both of CTAs were measured (receipts/h200/logs/2026-11-30-rows-sums-sent.txt): the smallest of
+/// 4, 8 and 16 small CTAs of which an SM has room for four was the best or up to 6 % slower, and of
 /// wider rows 16, as many as an SM has room for. `row_bytes`: of a row's chunks.
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std::int64_t row_bytes,
                               const Device& device) {
@@ -210,9 +210,25 @@ constexpr bool reads_any_chain(const Tile& tile) {
 constexpr bool is_narrow(const Tile& tile) {
     return tile.lanes < 16;
 }
+/// Rows that a thread holds, which come and go through shared memory (staged_rows.cuh).
+constexpr bool is_staged(const Tile& tile) {
+    return tile.lanes == 1;
+}
+/// Bytes of shared memory for a warp's rows of one matrix, and for those of all that are read: the
+/// last row's chunks reach past its end.
+constexpr std::int64_t staged_bytes_of_warp(std::int64_t width, std::int64_t element_bytes) {
+    return 32 * width * element_bytes;
+}
+constexpr std::int64_t staged_bytes(std::int64_t width, std::int64_t element_bytes,
+                                    std::int64_t matrices) {
+    return matrices * staged_bytes_of_warp(width, element_bytes) + 32;
+}
 /// Whether a tile has code that reads the steps of rows which lie so. Code of shifted rows is long
 /// to compile: what CTAs of 128 threads hold, or few lanes of two chunks, others do too.
 constexpr bool steps_through_rows(const Tile& tile, Access access) {
+    if (is_staged(tile)) {
+        return false;
+    }
     if (access == Access::lone) {
         return reads_wide_rows(tile) || takes_lone_rows(tile);
     }
@@ -232,6 +248,9 @@ constexpr bool holds_vectors(const Tile& tile) {
 /// (receipts/h200/logs/2026-11-30-rows-segments.txt). Eight chunks fit in a thread's registers
 /// where they are fp32 as they were loaded, and one matrix is all that is loaded.
 constexpr bool has_code(const RowProgram& program, DType type, const Tile& tile) {
+    if (is_staged(tile)) {
+        return false;
+    }
     if (is_longest(tile)) {
         return type == DType::fp32 && has_reductions(program) && !has_rope(program) &&
                steps_before(program, program.size, takes_matrix) == 0;
@@ -321,6 +340,10 @@ constexpr int residents_stepping(const Tile& tile, DType type, Access access) {
 /// and of wider ones, a segment of which is read ahead.
 constexpr int residents_reading(const Tile& tile) {
     return ThreadsOfSm{768, 640, 384}.residents(tile);
+}
+/// The same of rows that a thread holds.
+constexpr int residents_staged(const Tile& tile) {
+    return ThreadsOfSm{1024, 1024, 768}.residents(tile);
 }
 /// The same of chains whose elements do not know their row.
 inline constexpr int residents_reading_flat = 6;

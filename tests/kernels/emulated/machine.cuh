@@ -223,7 +223,7 @@ private:
     std::vector<std::uint32_t> slots_;
     std::map<std::pair<std::size_t, std::uint32_t>, Barrier> barriers_;  // by CTA and address
     std::vector<Store> stores_;                                          // that have not landed
-    std::vector<bool> begun_;  // of each CTA
+    std::vector<bool> begun_;                                            // of each CTA
     std::function<void()> body_;
     ucontext_t scheduler_{};
     unsigned current_ = 0, threads_ = 1, first_cta_ = 0;

@@ -196,6 +196,32 @@ TEST(EmulatedRows, equal_elements_less_their_mean_are_zeros) {
     }
 }
 
+// Rows that begin anywhere inside of 16 bytes and that a thread holds: more than a CTA has, the
+// last warp with few, even and odd widths, up to the widest that each tile holds.
+TEST(EmulatedRows, the_narrowest_rows_have_a_thread_each) {
+    const Kernel& kernel = find_kernel("rows_cuda");
+    const auto backend = make_cpu_backend(test::small_hopper_gpu(2));
+    CaseOptions options;
+    options.draws = {Draw::plain, Draw::non_finite};
+    for (const char* shape :
+         {"op=add+store+rmsnorm,n=301x13,dtype=bf16", "op=layernorm,n=131x31,dtype=fp16",
+          "op=softmax+mul,n=161x14,dtype=bf16", "op=bias+gelu,n=129x1,dtype=bf16",
+          "op=sub+store+layernorm,n=70x15,dtype=fp32",
+          "op=add+mul+rmsnorm+store+silu,n=33x5,dtype=fp32", "op=softmax,n=1x3,dtype=fp16"}) {
+        const Workload w = parse_shape(shape);
+        int ran = 0;
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            if (kernel.tile_text(tile).find("lanes=1,") != std::string::npos &&
+                kernel.why_not(w, tile, backend->device()).empty()) {
+                const Correctness verdict = backend->check(kernel, tile, w, options);
+                EXPECT_TRUE(verdict.passed) << shape << ": " << verdict.why;
+                ++ran;
+            }
+        }
+        EXPECT_GT(ran, 0) << shape;
+    }
+}
+
 // Rows of eight chunks fill eight lanes. Of known chains those that reduce have code for them.
 TEST(EmulatedRows, narrow_rows_have_eight_lanes) {
     const Device device = test::small_hopper_gpu(2);
@@ -298,10 +324,10 @@ TEST(EmulatedRows, narrow_rows_lie_in_few_lanes_of_two_chunks) {
                "op=square+rmsnorm,n=66x40,dtype=bf16"});
 }
 
-// SMs with less shared memory: four to sixteen CTAs keep a row, the last one fewer chunks of it, and
-// an SM has room for four of them or fewer. The record says how many they are, of whichever tile has
-// such code. The machine says that two run at a
-// time, and runs one after the other: the first takes all rows that are handed out.
+// SMs with less shared memory: four to sixteen CTAs keep a row, the last one fewer chunks of it,
+// and an SM has room for four of them or fewer. The record says how many they are, of whichever
+// tile has such code. The machine says that two run at a time, and runs one after the other: the
+// first takes all rows that are handed out.
 TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_by_clusters) {
     Device device = test::small_hopper_gpu(2);
     device.smem_bytes_per_unit = 88 * 1024;

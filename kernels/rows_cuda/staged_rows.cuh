@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any chain on rows so narrow that a thread holds one: its lanes would have little of a row each. A
+// warp's rows lie side by side in memory and begin at a multiple of 16 bytes together, so that they
+// come to shared memory and go back as whole chunks, wherever each of them begins. No thread needs
+// another's elements, and each warp goes its own way.
+#pragma once
+
+#include "gpu/ptx/cp_async.cuh"
+#include "kernels/rows_cuda/step_rows.cuh"
+
+namespace raceline::kernels::rows_cuda {
+
+struct StagedParams : StepParams {
+    std::int32_t place[OperationArgs::most];  ///< of a matrix that is read: number among these
+    std::int32_t places;
+};
+
+/// The row of a thread: its elements are positions from 0 on.
+template <DType type, int chunks>
+struct StagedRow : Segment<type, 1, chunks, Access::shifted> {
+    using Row = Segment<type, 1, chunks, Access::shifted>;
+    static constexpr int per_chunk = Row::per_chunk;
+    const StagedParams& staged;
+    char* mine;          ///< the warp's part of shared memory: its rows of each matrix
+    int bytes;           ///< of its rows of one
+    int its_lane;        ///< the thread's, and row's, among those of the warp
+    std::int64_t apart;  ///< bytes of a matrix before its rows
+
+    [[nodiscard]] __device__ __forceinline__ char* place_of(int tensor) const {
+        return mine + staged.place[tensor] *
+                          staged_bytes_of_warp(this->p.layout.width, gpu::width_of<type>);
+    }
+    /// A chunk of the thread's row of a matrix, of which elements behind the row are a neighbour's:
+    /// words of 32 bits, which a row of 16-bit elements may begin in the middle of.
+    [[nodiscard]] __device__ __forceinline__ uint4 chunk_of_matrix(int tensor, int chunk) const {
+        const auto width = static_cast<int>(this->p.layout.width);
+        const int byte = its_lane * width * gpu::width_of<type> + 16 * chunk;
+        const auto* from = reinterpret_cast<const std::uint32_t*>(place_of(tensor) + (byte & ~3));
+        if (type == DType::fp32 || width % 2 == 0) {
+            return make_uint4(from[0], from[1], from[2], from[3]);
+        }
+        const int bits = 8 * (byte & 2);
+        std::uint32_t words[4];
+        std::uint32_t low = from[0];
+#pragma unroll
+        for (int w = 0; w < 4; ++w) {
+            const std::uint32_t high = from[w + 1];
+            words[w] =
+                static_cast<std::uint32_t>((static_cast<std::uint64_t>(high) << 32 | low) >> bits);
+            low = high;
+        }
+        return make_uint4(words[0], words[1], words[2], words[3]);
+    }
+    /// And of what is the same for all rows, which ends with them.
+    [[nodiscard]] __device__ __forceinline__ uint4 chunk_of_vector(int tensor, int chunk) const {
+        const int left = static_cast<int>(this->p.layout.width) - chunk * per_chunk;
+        return load_head<type>(this->p.tensors[tensor] + 16 * chunk, min(left, per_chunk));
+    }
+    __device__ __forceinline__ void load(int tensor, bool by_row, uint4 (&raw)[chunks]) const {
+#pragma unroll
+        for (int c = 0; c < chunks; ++c) {
+            raw[c] = !holds(c) ? make_uint4(0, 0, 0, 0)
+                     : by_row  ? chunk_of_matrix(tensor, c)
+                               : chunk_of_vector(tensor, c);
+        }
+    }
+    template <RowOp op>
+    __device__ __forceinline__ void with(int tensor) {
+        uint4 raw[chunks];
+        load(tensor, takes_matrix(op), raw);
+        this->template with_chunks<op>(raw);
+    }
+    /// Whether rows have a part of a chunk.
+    [[nodiscard]] __device__ __forceinline__ bool holds(int chunk) const {
+        return chunk * per_chunk < this->p.layout.width;
+    }
+    __device__ __forceinline__ void rope(int /*tensor*/) const {}  // its tile serves no such chain
+
+    __device__ __forceinline__ void copy_here(int tensor) const {
+        const char* from = this->p.tensors[tensor] + apart;
+        const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(place_of(tensor)));
+        for (int at = 16 * its_lane; at < bytes; at += 16 * 32) {
+            ptx::cp_async_cg_16(to + static_cast<std::uint32_t>(at), from + at,
+                                min(16, bytes - at));
+        }
+    }
+    /// Into the place of tensor 0, whose elements all lanes have taken, and from there to memory.
+    __device__ __forceinline__ void store(int tensor) const {
+        constexpr int element_bytes = gpu::width_of<type>;
+        const auto width = static_cast<int>(this->p.layout.width);
+        __syncwarp();
+        char* row = mine + its_lane * width * element_bytes;
+#pragma unroll
+        for (int c = 0; c < chunks; ++c) {
+            if (holds(c)) {
+                const uint4 packed = packed_chunk<type>(this->x[c]);
+                if (type == DType::fp32 || width % 2 == 0) {
+                    const std::uint32_t words[4] = {packed.x, packed.y, packed.z, packed.w};
+#pragma unroll
+                    for (int w = 0; w < 4; ++w) {
+                        if (c * per_chunk + w * (4 / element_bytes) < width) {
+                            reinterpret_cast<std::uint32_t*>(row)[4 * c + w] = words[w];
+                        }
+                    }
+                } else {
+                    store_elements<type>(row + 16 * c, packed, 0, width - c * per_chunk);
+                }
+            }
+        }
+        __syncwarp();
+        char* to = this->p.tensors[tensor] + apart;
+        for (int at = 16 * its_lane; at < bytes; at += 16 * 32) {
+            const uint4 chunk = *reinterpret_cast<const uint4*>(mine + at);
+            if (at + 16 <= bytes) {
+                *reinterpret_cast<uint4*>(to + at) = chunk;
+            } else {
+                store_elements<type>(to + at, chunk, 0, (bytes - at) / element_bytes);
+            }
+        }
+    }
+};
+
+template <DType type, int index>
+__global__ void __launch_bounds__(tile_list[index].threads, residents_staged(tile_list[index]))
+    staged_rows(const __grid_constant__ StagedParams p) {
+    extern __shared__ uint4 dynamic_shared[];
+    constexpr Tile tile = tile_list[index];
+    constexpr int warps = tile.threads / 32;
+    using Row = SteppedRow<StagedRow<type, tile.chunks>>;
+    const auto warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+    const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * warps + warp) * 32;
+    const std::int64_t left = p.layout.rows - first;
+    if (left <= 0) {
+        return;
+    }
+    const int rows = left < 32 ? static_cast<int>(left) : 32;
+    const auto width = static_cast<int>(p.layout.width);
+    constexpr int element_bytes = gpu::width_of<type>;
+    char* mine = reinterpret_cast<char*>(dynamic_shared) +
+                 warp * staged_bytes(p.layout.width, element_bytes, p.places);
+    Row its{{{p, 0, first + lane, 0, 0, 0, lane < rows ? width : 0, 0, {}},
+             p,
+             mine,
+             rows * width * element_bytes,
+             lane,
+             first * width * element_bytes},
+            p,
+            nullptr,
+            0};
+    its.copy_here(0);
+#pragma unroll 1
+    for (int tensor = 1; p.matrices >> tensor != 0; ++tensor) {
+        if ((p.matrices >> tensor & 1) != 0) {
+            its.copy_here(tensor);
+        }
+    }
+    ptx::cp_async_commit_group();
+    ptx::cp_async_wait_group<0>();
+    __syncwarp();
+    uint4 raw[tile.chunks];
+    its.load(0, true, raw);
+    its.take(raw);
+#pragma unroll 1
+    for (int i = 0; i < p.phrases.size; ++i) {
+        its.take_phrase(p.phrases.list[static_cast<std::size_t>(i)]);
+    }
+    its.store(p.result);
+}
+
+}  // namespace raceline::kernels::rows_cuda
