@@ -114,9 +114,16 @@ constexpr double slots_of_passing = counted(2, "whether a warp has any of a chun
 constexpr double slots_of_shifted_chunk = counted(12, "whether it is inner, of the last row");
 constexpr double slots_of_joined_chunk =
     counted(15, "joined") + counted(20, "bounds of the vector, two loads");
-/// Where a warp's rows come through shared memory, a thread each.
-constexpr double slots_of_carried_chunk = counted(9, "staged_rows, by SASS: one turn of a copy");
-constexpr double slots_of_staged_chunk = counted(11, "staged_rows, by SASS: words, shifted");
+/// Where a warp's rows come through shared memory, a thread each (staged_rows, by SASS): of each
+/// matrix that comes and goes, and of each chunk of a lane; a chunk of a thread's own row by words,
+/// and of what is the same for all; its elements stored as words, or as halves of them.
+constexpr double slots_of_coming = counted(12, "its place, the loop");
+constexpr double slots_of_going = counted(25, "barriers, its place, the end");
+constexpr double slots_of_carried_chunk = counted(9, "address, copy, end of the loop");
+constexpr double slots_of_staged_chunk = counted(11, "five words, shifted");
+constexpr double slots_of_staged_vector = counted(15, "whether it is whole, address, load");
+constexpr double slots_of_stored_words = counted(4, "a store for each word");
+constexpr double slots_of_stored_halves = counted(12, "a store for each element, upper halves");
 // Their warps are few, and each waits for its own instruction before the next.
 constexpr Constant dependent_clocks = calibrated(
     "rows_cuda.dependent_clocks", 6,
@@ -279,12 +286,14 @@ Amounts amounts_staged(const RowProgram& program, const Workload& w, const Tile&
         amounts_of(program.steps(),
                    Reading{chunks * static_cast<double>(per_chunk), chunks, 1, w.dtype, 0}, false);
     const bool by_words = width * element_bytes(w) % 4 == 0;
-    const double carried = matrices_of(program) + results_of(program);
-    each.slots += slots_of_held_places + slots_of_phrase * phrases_of(program).size +
-                  slots_of_carried_chunk * carried * static_cast<double>(width) /
-                      static_cast<double>(per_chunk) +
-                  chunks * matrices_of(program) * slots_of_staged_chunk +
-                  results_of(program) * (by_words ? 4 * chunks : static_cast<double>(2 * width));
+    const double carried = slots_of_carried_chunk * of_row;
+    each.slots +=
+        slots_of_held_places + slots_of_phrase * phrases_of(program).size +
+        matrices_of(program) * (slots_of_coming + carried + slots_of_staged_chunk * chunks) +
+        results_of(program) *
+            (slots_of_going + carried +
+             (by_words ? slots_of_stored_words : slots_of_stored_halves) * chunks) +
+        slots_of_staged_vector * chunks * steps_before(program, program.size, takes_vector);
     return each;
 }
 

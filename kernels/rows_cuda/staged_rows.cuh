@@ -30,39 +30,70 @@ struct StagedRow : Segment<type, 1, chunks, Access::shifted> {
         return mine + staged.place[tensor] *
                           staged_bytes_of_warp(this->p.layout.width, gpu::width_of<type>);
     }
-    /// A chunk of the thread's row of a matrix, of which elements behind the row are a neighbour's:
-    /// words of 32 bits, which a row of 16-bit elements may begin in the middle of.
-    [[nodiscard]] __device__ __forceinline__ uint4 chunk_of_matrix(int tensor, int chunk) const {
-        const auto width = static_cast<int>(this->p.layout.width);
-        const int byte = its_lane * width * gpu::width_of<type> + 16 * chunk;
+    [[nodiscard]] __device__ __forceinline__ int width() const {
+        return static_cast<int>(this->p.layout.width);
+    }
+    /// Whether rows are whole words of 32 bits.
+    [[nodiscard]] __device__ __forceinline__ bool has_words() const {
+        return type == DType::fp32 || width() % 2 == 0;
+    }
+    /// Whether rows have a part of a chunk, or all of it.
+    [[nodiscard]] __device__ __forceinline__ bool holds(int chunk) const {
+        return chunk * per_chunk < width();
+    }
+    [[nodiscard]] __device__ __forceinline__ bool holds_all(int chunk) const {
+        return (chunk + 1) * per_chunk <= width();
+    }
+    /// The thread's row of a matrix by words, which it may begin in the middle of. What stands
+    /// behind it in its last chunk is a neighbour's.
+    __device__ __forceinline__ void load_row(int tensor, uint4 (&raw)[chunks]) const {
+        const int byte = its_lane * width() * gpu::width_of<type>;
         const auto* from = reinterpret_cast<const std::uint32_t*>(place_of(tensor) + (byte & ~3));
-        if (type == DType::fp32 || width % 2 == 0) {
-            return make_uint4(from[0], from[1], from[2], from[3]);
+        if (has_words()) {
+#pragma unroll
+            for (int c = 0; c < chunks; ++c) {
+                if (holds(c)) {
+                    const std::uint32_t* words = from + 4 * c;
+                    raw[c] = make_uint4(words[0], words[1], words[2], words[3]);
+                }
+            }
+            return;
         }
         const int bits = 8 * (byte & 2);
-        std::uint32_t words[4];
-        std::uint32_t low = from[0];
+        const auto later = [bits](std::uint32_t low, std::uint32_t high) {
+            return static_cast<std::uint32_t>((static_cast<std::uint64_t>(high) << 32 | low) >>
+                                              bits);
+        };
+        std::uint32_t last = from[0];
 #pragma unroll
-        for (int w = 0; w < 4; ++w) {
-            const std::uint32_t high = from[w + 1];
-            words[w] =
-                static_cast<std::uint32_t>((static_cast<std::uint64_t>(high) << 32 | low) >> bits);
-            low = high;
+        for (int c = 0; c < chunks; ++c) {
+            if (holds(c)) {
+                const std::uint32_t* words = from + 4 * c;
+                const std::uint32_t next = words[4];
+                raw[c] = make_uint4(later(last, words[1]), later(words[1], words[2]),
+                                    later(words[2], words[3]), later(words[3], next));
+                last = next;
+            }
         }
-        return make_uint4(words[0], words[1], words[2], words[3]);
     }
-    /// And of what is the same for all rows, which ends with them.
-    [[nodiscard]] __device__ __forceinline__ uint4 chunk_of_vector(int tensor, int chunk) const {
-        const int left = static_cast<int>(this->p.layout.width) - chunk * per_chunk;
-        return load_head<type>(this->p.tensors[tensor] + 16 * chunk, min(left, per_chunk));
+    /// What is the same for all rows ends with them.
+    __device__ __forceinline__ void load_vector(int tensor, uint4 (&raw)[chunks]) const {
+        const char* from = this->p.tensors[tensor];
+#pragma unroll
+        for (int c = 0; c < chunks; ++c) {
+            if (holds_all(c)) {
+                raw[c] = __ldg(reinterpret_cast<const uint4*>(from) + c);
+            } else if (holds(c)) {
+                raw[c] = load_head<type>(from + 16 * c, width() - c * per_chunk);
+            }
+        }
     }
     __device__ __forceinline__ void load(int tensor, bool by_row, uint4 (&raw)[chunks]) const {
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
-            raw[c] = !holds(c) ? make_uint4(0, 0, 0, 0)
-                     : by_row  ? chunk_of_matrix(tensor, c)
-                               : chunk_of_vector(tensor, c);
+            raw[c] = make_uint4(0, 0, 0, 0);
         }
+        by_row ? load_row(tensor, raw) : load_vector(tensor, raw);
     }
     template <RowOp op>
     __device__ __forceinline__ void with(int tensor) {
@@ -70,15 +101,12 @@ struct StagedRow : Segment<type, 1, chunks, Access::shifted> {
         load(tensor, takes_matrix(op), raw);
         this->template with_chunks<op>(raw);
     }
-    /// Whether rows have a part of a chunk.
-    [[nodiscard]] __device__ __forceinline__ bool holds(int chunk) const {
-        return chunk * per_chunk < this->p.layout.width;
-    }
     __device__ __forceinline__ void rope(int /*tensor*/) const {}  // its tile serves no such chain
 
     __device__ __forceinline__ void copy_here(int tensor) const {
         const char* from = this->p.tensors[tensor] + apart;
         const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(place_of(tensor)));
+#pragma unroll 1
         for (int at = 16 * its_lane; at < bytes; at += 16 * 32) {
             ptx::cp_async_cg_16(to + static_cast<std::uint32_t>(at), from + at,
                                 min(16, bytes - at));
@@ -87,35 +115,54 @@ struct StagedRow : Segment<type, 1, chunks, Access::shifted> {
     /// Into the place of tensor 0, whose elements all lanes have taken, and from there to memory.
     __device__ __forceinline__ void store(int tensor) const {
         constexpr int element_bytes = gpu::width_of<type>;
-        const auto width = static_cast<int>(this->p.layout.width);
         __syncwarp();
-        char* row = mine + its_lane * width * element_bytes;
+        char* row = mine + its_lane * width() * element_bytes;
+        const bool by_words = has_words();
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
             if (holds(c)) {
                 const uint4 packed = packed_chunk<type>(this->x[c]);
-                if (type == DType::fp32 || width % 2 == 0) {
-                    const std::uint32_t words[4] = {packed.x, packed.y, packed.z, packed.w};
-#pragma unroll
-                    for (int w = 0; w < 4; ++w) {
-                        if (c * per_chunk + w * (4 / element_bytes) < width) {
-                            reinterpret_cast<std::uint32_t*>(row)[4 * c + w] = words[w];
-                        }
-                    }
-                } else {
-                    store_elements<type>(row + 16 * c, packed, 0, width - c * per_chunk);
-                }
+                const int count = holds_all(c) ? per_chunk : width() - c * per_chunk;
+                by_words ? store_words(row + 16 * c, packed, count)
+                         : store_halves(row + 16 * c, packed, count);
             }
         }
         __syncwarp();
         char* to = this->p.tensors[tensor] + apart;
-        for (int at = 16 * its_lane; at < bytes; at += 16 * 32) {
-            const uint4 chunk = *reinterpret_cast<const uint4*>(mine + at);
-            if (at + 16 <= bytes) {
-                *reinterpret_cast<uint4*>(to + at) = chunk;
-            } else {
-                store_elements<type>(to + at, chunk, 0, (bytes - at) / element_bytes);
+        const int whole = bytes & ~15;
+#pragma unroll 1
+        for (int at = 16 * its_lane; at < whole; at += 16 * 32) {
+            *reinterpret_cast<uint4*>(to + at) = *reinterpret_cast<const uint4*>(mine + at);
+        }
+        if (whole < bytes && its_lane == 0) {  // behind the matrix's last whole chunk
+            store_elements<type>(to + whole, *reinterpret_cast<const uint4*>(mine + whole), 0,
+                                 (bytes - whole) / element_bytes);
+        }
+    }
+    /// The first `count` elements of a chunk: most are whole.
+    __device__ __forceinline__ static void store_words(char* to, uint4 chunk, int count) {
+        constexpr int of_word = 4 / gpu::width_of<type>;
+        const std::uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+        auto* at = reinterpret_cast<std::uint32_t*>(to);
+        if (count == per_chunk) {
+#pragma unroll
+            for (int w = 0; w < 4; ++w) {
+                at[w] = words[w];
             }
+            return;
+        }
+#pragma unroll
+        for (int w = 0; w < 4; ++w) {
+            if (w * of_word < count) {
+                at[w] = words[w];
+            }
+        }
+    }
+    __device__ __forceinline__ static void store_halves(char* to, uint4 chunk, int count) {
+        if (count == per_chunk) {
+            store_elements<type>(to, chunk, 0, per_chunk);
+        } else {
+            store_elements<type>(to, chunk, 0, count);
         }
     }
 };

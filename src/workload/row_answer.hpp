@@ -64,7 +64,12 @@ private:
     [[nodiscard]] double gelu(double v) const {
         const double inner =
             round_(gelu_c * round_(v + round_(gelu_k * round_(v * round_(v * v)))));
-        return round_(round_(v / 2) * round_(1 + round_(std::tanh(inner))));
+        const double rounded = round_(round_(v / 2) * round_(1 + round_(std::tanh(inner))));
+        if (!std::isfinite(v)) {
+            return rounded;
+        }
+        // 1 + tanh cancels for large negative ones. That is a kernel's rounding, not the answer's.
+        return v / (1 + std::exp(-2 * inner)) + (rounded - v / 2 * (1 + std::tanh(inner)));
     }
 
     /// One over the root of the mean square.
