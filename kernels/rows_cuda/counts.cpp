@@ -218,7 +218,7 @@ Way way_of(const RowProgram& program, const Workload& w, const Tile& tile, const
 int residents_on(Way way, const RowProgram& program, const Workload& w, const Tile& tile) {
     switch (way) {
         case Way::compiled: return residents_of(tile, program);
-        case Way::kept: return kept_threads_of_sm / kept_threads[1];
+        case Way::kept: break;  // its layout says how many
         case Way::flat: return residents_reading_flat;
         case Way::wide: return residents_reading(tile);
         case Way::staged: return residents_staged(tile);

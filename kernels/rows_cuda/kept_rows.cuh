@@ -5,7 +5,7 @@
 // for two or, of a small one, for four. Where a row begins or ends inside of 16 bytes, its first
 // and last chunk have a neighbour's elements beside its own. A thread copies, reduces and stores
 // chunks of its own, so that it asks for the next row's chunks as soon as it has stored this one's,
-// and waits for others only where sums meet. Clusters that share SMs take rows as they are handed
+// and waits for others only where sums meet. Clusters take rows as they are handed
 // out by a counter. Statistics of a norm or softmax are taken while the
 // row comes in: memory would wait while lanes went over it once more.
 #pragma once
@@ -310,8 +310,10 @@ struct KeptRow {
             barrier, static_cast<std::uint32_t>(p.cluster) * std::uint32_t{sizeof(KeptSum)});
     }
     /// Over the row. Sums come by themselves, and nobody waits for the stores of the row before, as
-    /// a barrier of the cluster would. Who sends those of a turn has had all of the turn before:
-    /// so everyone has read what stood in their places.
+    /// a barrier of the cluster would. The wait acquires for the CTA alone, since one for the
+    /// cluster throws away what L1 holds: behind it nothing of another CTA may be read but what was
+    /// sent to its barrier. Who sends those of a turn has had all of the turn before: so everyone
+    /// has read what stood in their places.
     template <class Operator>
     __device__ __forceinline__ float over_cluster(float mine, Operator op) {
         float all = over_row<threads>(mine, op, partial, turn);

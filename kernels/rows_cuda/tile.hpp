@@ -30,7 +30,7 @@ inline constexpr std::array tile_list{
     Tile{256, 4, 2},     Tile{256, 8, 2},   Tile{256, 32, 2},    Tile{256, 256, 2},
     Tile{128, 128, 2},   Tile{512, 512, 2}, Tile{1024, 1024, 2}, Tile{256, 32, 4},
     Tile{128, 128, 4},   Tile{256, 256, 4}, Tile{512, 512, 4},   Tile{1024, 1024, 4},
-    Tile{1024, 1024, 8}, Tile{128, 1, 2},   Tile{128, 1, 4}};
+    Tile{1024, 1024, 8}, Tile{128, 1, 2},   Tile{128, 1, 4},     Tile{128, 1, 8}};
 inline constexpr int flat_threads = 256;
 constexpr bool is_flat(const Tile& tile) {
     return tile.threads == flat_threads && tile.lanes == flat_threads;
@@ -149,10 +149,11 @@ struct KeptLayout {
 /// (receipts/h200/logs/2026-11-30-rows-small.txt). Else a larger one, also for each row, where an
 /// SM has room for two: 208 us of 221 for rows of 100 KB. Wider rows have clusters, which take the
 /// next row when they are through with one: clusters that end with their row were 3 to 22 % slower
-/// (receipts/h200/logs/2026-11-30-rows-segments.txt). Of 130 KB to 2 MB all sizes of clusters and
+/// (receipts/h200/logs/2026-11-30-rows-segments.txt). Of 130 KB to 3 MB all sizes of clusters and
 /// both of CTAs were measured (receipts/h200/logs/2026-11-30-rows-sums-sent.txt): the smallest of
-/// 4, 8 and 16 small CTAs of which an SM has room for four was the best or up to 6 % slower, and of
-/// wider rows 16, as many as an SM has room for. `row_bytes`: of a row's chunks.
+/// 4, 8 and 16 small CTAs of which an SM has room for four, then 16 of which it has for three, two
+/// or one. Against the best of all that is 0 to 10 % slower, and of layer norms of 1 MB in fp32 18
+/// %, which ten larger CTAs take in 156 us and these in 184. `row_bytes`: of a row's chunks.
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std::int64_t row_bytes,
                               const Device& device) {
     if (!reduces_one_matrix(program) || row_bytes <= most_held_bytes) {
@@ -162,7 +163,7 @@ inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std:
     const int most = has < 90 ? 1 : has < 120 ? most_kept_cluster : 8;
     constexpr std::int64_t reserved = 1024;  // of each CTA by the driver
     const auto serves = [&](int cluster, int residents) {
-        const std::int64_t bytes = kept_bytes(row_bytes, cluster);
+        const std::int64_t bytes = (kept_bytes(row_bytes, cluster) + 127) / 128 * 128;
         return cluster <= most && bytes <= device.smem_bytes_per_cta &&
                (residents == 1 || residents * (bytes + reserved) <= device.smem_bytes_per_unit);
     };
@@ -343,7 +344,7 @@ constexpr int residents_reading(const Tile& tile) {
 }
 /// The same of rows that a thread holds.
 constexpr int residents_staged(const Tile& tile) {
-    return ThreadsOfSm{1024, 1024, 768}.residents(tile);
+    return ThreadsOfSm{1024, 1024, 768, 512}.residents(tile);
 }
 /// The same of chains whose elements do not know their row.
 inline constexpr int residents_reading_flat = 6;

@@ -90,7 +90,12 @@ public:
     /// mbarriers, by their addresses in the shared memory of the CTA that runs. A store with which
     /// bytes of one complete lands at any time until somebody could not go on without it.
     void init_barrier(std::uint32_t address, int arrivals) {
-        barrier_at(current_ / threads_, address) = {arrivals, arrivals, 0, 0};
+        const std::size_t cta = current_ / threads_;
+        if (address % sizeof(of_barrier) != 0) {
+            throw std::logic_error("a barrier that is not aligned");
+        }
+        std::memcpy(bytes_of(cta) + address, &of_barrier, sizeof(of_barrier));
+        barriers_[{cta, address}] = {arrivals, arrivals, 0, 0};
     }
     void arrive(std::uint32_t address, int bytes) {
         Barrier& barrier = barrier_at(current_ / threads_, address);
@@ -164,8 +169,15 @@ private:
         unsigned parity = 0;
     };
 
+    static char* bytes_of(std::size_t cta) { return reinterpret_cast<char*>(shared_of(cta)); }
+    /// It has eight bytes, which nobody else may write.
     Barrier& barrier_at(std::size_t cta, std::uint32_t address) {
-        return barriers_[{cta, address}];
+        const auto its = barriers_.find({cta, address});
+        if (its == barriers_.end() ||
+            std::memcmp(bytes_of(cta) + address, &of_barrier, sizeof(of_barrier)) != 0) {
+            throw std::logic_error("a barrier that is not there, or was written over");
+        }
+        return its->second;
     }
     static void complete(Barrier& barrier) {
         if (barrier.pending == 0 && barrier.bytes == 0) {
@@ -200,12 +212,15 @@ private:
             fibers_[i].waits = at_once != 0 ? Waits::for_nothing : Waits::for_a_while;
         }
     }
+    /// Those whose phase is complete go on, in some CTAs not before nobody else can.
     bool release_from_barriers() {
         bool released = false;
-        for (Fiber& f : fibers_) {
+        for (std::size_t i = 0, at_once = 0; i < fibers_.size(); ++i) {
+            at_once = i % threads_ == 0 ? random_() % 2 : at_once;
+            Fiber& f = fibers_[i];
             if (f.waits == Waits::for_barrier && f.barrier->phase % 2 != f.parity) {
-                f.waits = Waits::for_nothing;
-                released = true;
+                f.waits = at_once != 0 ? Waits::for_nothing : Waits::for_a_while;
+                released = released || at_once != 0;
             }
         }
         return released;
@@ -218,6 +233,8 @@ private:
         }
         return released;
     }
+
+    static constexpr std::uint64_t of_barrier = 0xBA881E5C0FFEE123;
 
     std::vector<Fiber> fibers_;
     std::vector<std::uint32_t> slots_;
@@ -251,12 +268,11 @@ inline void Machine::land(const Store& store) {
         })) {
         throw std::logic_error("a store to a CTA that has not begun, or has ended");
     }
-    std::memcpy(reinterpret_cast<char*>(shared_of(store.cta)) + store.address, &store.value,
-                sizeof(store.value));
-    Barrier& barrier = barrier_at(store.cta, store.barrier);
-    if (barrier.arrivals == 0) {
-        throw std::logic_error("a store with a barrier that is not there yet");
+    if (store.address % sizeof(store.value) != 0) {
+        throw std::logic_error("a store of two words that is not aligned");
     }
+    Barrier& barrier = barrier_at(store.cta, store.barrier);
+    std::memcpy(bytes_of(store.cta) + store.address, &store.value, sizeof(store.value));
     barrier.bytes -= static_cast<int>(sizeof(store.value));
     complete(barrier);
 }

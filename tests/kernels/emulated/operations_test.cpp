@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "model/occupancy.hpp"
 #include "registry/registry.hpp"
 #include "run/backend.hpp"
 #include "tests/proof/proof.hpp"
@@ -207,7 +208,9 @@ TEST(EmulatedRows, the_narrowest_rows_have_a_thread_each) {
          {"op=add+store+rmsnorm,n=301x13,dtype=bf16", "op=layernorm,n=131x31,dtype=fp16",
           "op=softmax+mul,n=161x14,dtype=bf16", "op=bias+gelu,n=129x1,dtype=bf16",
           "op=sub+store+layernorm,n=70x15,dtype=fp32",
-          "op=add+mul+rmsnorm+store+silu,n=33x5,dtype=fp32", "op=softmax,n=1x3,dtype=fp16"}) {
+          "op=add+mul+rmsnorm+store+silu,n=33x5,dtype=fp32", "op=softmax,n=1x3,dtype=fp16",
+          "op=layernorm,n=67x61,dtype=bf16", "op=add+store+rmsnorm,n=129x54,dtype=fp16",
+          "op=softmax,n=90x27,dtype=fp32"}) {
         const Workload w = parse_shape(shape);
         int ran = 0;
         for (int tile = 0; tile < kernel.tile_count(); ++tile) {
@@ -334,28 +337,32 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_by_clusters) {
     const auto largest_cluster = [&](const char* shape) {
         const Kernel& kernel = find_kernel("rows_cuda");
         const Workload w = parse_shape(shape);
-        int largest = 0;
+        Counts largest;
         for (int tile = 0; tile < kernel.tile_count(); ++tile) {
             if (kernel.why_not(w, tile, device).empty()) {
-                largest = std::max(largest, kernel.counts(w, tile, device).back().cluster);
+                const Counts counts = kernel.counts(w, tile, device).back();
+                largest = counts.cluster > largest.cluster ? counts : largest;
             }
         }
         return largest;
     };
-    const auto check = [&](int kilobytes, int cluster, const char* shape) {
+    const auto check = [&](int kilobytes, int cluster, int residents, const char* shape) {
         device.smem_bytes_per_unit = std::int64_t{kilobytes} * 1024;
-        EXPECT_EQ(largest_cluster(shape), cluster) << shape;
+        const Counts counts = largest_cluster(shape);
+        EXPECT_EQ(counts.cluster, cluster) << shape;
+        EXPECT_EQ(counts.threads, residents > 2 ? 256 : 512) << shape;
+        EXPECT_EQ(occupancy(device, counts), residents) << shape;
         check_all("rows_cuda", {shape}, device);
     };
     device.smem_bytes_per_cta = 48 * 1024;
-    check(88, 4, "op=rmsnorm,n=5x40008,dtype=bf16");
-    check(88, 4, "op=softmax,n=5x16644,dtype=fp32");
-    check(48, 8, "op=layernorm,n=5x40008,dtype=bf16");
-    check(48, 8, "op=softmax,n=7x40009,dtype=fp16");
-    check(28, 16, "op=layernorm,n=6x40008,dtype=fp16");
-    check(20, 16, "op=rmsnorm,n=7x40009,dtype=bf16");  // three of an SM
-    check(14, 16, "op=softmax,n=5x40001,dtype=fp16");  // two larger ones
-    check(8, 16, "op=layernorm,n=6x40008,dtype=bf16");
+    check(88, 4, 4, "op=rmsnorm,n=5x40008,dtype=bf16");
+    check(88, 4, 4, "op=softmax,n=5x16644,dtype=fp32");
+    check(48, 8, 4, "op=layernorm,n=5x40008,dtype=bf16");
+    check(48, 8, 4, "op=softmax,n=7x40009,dtype=fp16");
+    check(28, 16, 4, "op=layernorm,n=6x40008,dtype=fp16");
+    check(20, 16, 3, "op=rmsnorm,n=7x40009,dtype=bf16");
+    check(14, 16, 2, "op=softmax,n=5x40001,dtype=fp16");
+    check(8, 16, 1, "op=layernorm,n=6x40008,dtype=bf16");
 }
 
 // Every cluster asks for a row as it begins one. Without a workspace each takes its share.
