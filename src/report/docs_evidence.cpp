@@ -106,7 +106,8 @@ DocsSample sample_of(const Json& json, const std::string& path,
     sample.kind = Row::kind;
     sample.file = path;
     sample.commit = json.at("git").at("commit").get<std::string>().substr(0, 12);
-    sample.date = json.at("written").get<std::string>().substr(0, 10);
+    sample.written = json.at("written").get<std::string>();
+    sample.date = sample.written.substr(0, 10);
     sample.regime = regime_of(row.about, sample.kind);
     sample.spread = spread_of(json);
     sample.changed = code_has_changed_since(json);

@@ -31,7 +31,7 @@ struct DocsSample {
     double ratio = 0;     ///< peer's time / ours; 0: there is no peer
     double copy = 0;      ///< the device's copy ceiling as its file has it, bytes a second; 0: none
     // Where it comes from.
-    std::string file, kind, commit, date, regime, spread;
+    std::string file, kind, commit, written, date, regime, spread;
     bool changed = false;  ///< the code that ran is no longer this build's
 
     [[nodiscard]] bool settled() const;

@@ -357,7 +357,8 @@ TEST_F(DocsReceipts, shares_of_the_copy_ceiling_are_of_large_rows_that_memory_bo
         add_timed(wish);
     };
     // 16384 rows of 8192 in 2 bytes, read and written: 537 MB.
-    timed("op=relu,n=16384x8192,dtype=bf16", 0.6e-3, "dram");
+    timed("op=relu,n=16384x8192,dtype=bf16", 0.8e-3, "dram");
+    timed("op=relu,n=16384x8192,dtype=bf16", 0.6e-3, "dram");  // again, and faster
     timed("op=silu,n=16384x8192,dtype=bf16", 0.55e-3, "dram");
     timed("op=gelu,n=16384x8192,dtype=bf16", 0.9e-3, "flop.fma.fp32");  // arithmetic bounds it
     timed("op=exp,n=1024x8192,dtype=bf16", 0.9e-3, "dram");             // 34 MB
@@ -365,13 +366,17 @@ TEST_F(DocsReceipts, shares_of_the_copy_ceiling_are_of_large_rows_that_memory_bo
     const std::string text = block("copy-share from=one goal=92");
     EXPECT_THAT(text, HasSubstr("1 receipt, 20"));
     EXPECT_THAT(text, HasSubstr("copy ceiling 1.00 TB/s"));
-    EXPECT_THAT(text, HasSubstr("The goal is 92 %. It is missed by 1 of 2 rows:\n\n"));
-    EXPECT_THAT(text, HasSubstr("| `relu,n=16384x8192,bf16` | 537 MB | 600 µs | 89.5 % | bbbbbbb"));
+    EXPECT_THAT(text,
+                HasSubstr("As each was measured last, it is missed by 1 of 2 operations:\n\n"));
+    EXPECT_THAT(
+        text,
+        HasSubstr("| `relu,n=16384x8192,bf16` | 537 MB | 600 µs | 89.5 % (67.1 %) | bbbbbbb |"));
     EXPECT_THAT(text, HasSubstr("It is met by:\n\n"));
-    EXPECT_THAT(text, HasSubstr("| `silu,n=16384x8192,bf16` | 537 MB | 550 µs | 97.6 % | bbbbbbb"));
+    EXPECT_THAT(text,
+                HasSubstr("| `silu,n=16384x8192,bf16` | 537 MB | 550 µs | 97.6 % | bbbbbbb |"));
     EXPECT_THAT(text, Not(HasSubstr("gelu")));
     EXPECT_THAT(text, Not(HasSubstr("exp")));
-    EXPECT_THAT(block("copy-share from=one goal=80"), HasSubstr("missed by 0 of 2 rows.\n"));
+    EXPECT_THAT(block("copy-share from=one goal=80"), HasSubstr("missed by 0 of 2 operations.\n"));
     EXPECT_THAT(refusal("copy-share from=one goal=much"), HasSubstr("goal=much must be a whole"));
     EXPECT_THAT(refusal("copy-share from=one"), HasSubstr("needs goal=..."));
 }
