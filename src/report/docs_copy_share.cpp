@@ -48,7 +48,7 @@ double share_goal(const DocsBlock& block) {
 }
 
 std::string share_text(double part) {
-    return fmt::format("{:.1f} %", 100 * part);
+    return fmt::format("{:.1f}", 100 * part);
 }
 
 // Without words that say nothing here, so that five columns fit a page.
@@ -88,7 +88,7 @@ std::vector<LastShare> last_of_each(std::vector<DocsSample> samples) {
 }
 
 std::string share_table(std::span<const LastShare> shares) {
-    TextTable table("operation | >moved | >measured | >of copy (first) | at");
+    TextTable table("operation | >moved | >measured | >% of copy | at");
     for (const auto& [sample, first] : shares) {
         const std::string commit = sample.commit.substr(0, 7);
         table.add({operation_text(sample), format_si(moved_bytes(sample), "B"),
