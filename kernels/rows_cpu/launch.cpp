@@ -38,12 +38,13 @@ HWY_INLINE Vec silu(Vec x) {
     return hn::Div(x, hn::Add(hn::Set(d, 1.0F), exp(hn::Neg(x))));
 }
 
+/// x (1 + tanh u) / 2 is x / (1 + e^-2u), which leaves something of large negative elements, too.
 HWY_INLINE Vec gelu(Vec x) {
     const F d;
     const Vec cubed = hn::Mul(x, hn::Mul(x, x));
-    const Vec inner = hn::Mul(hn::Set(d, static_cast<float>(gelu_c)),
+    const Vec twice = hn::Mul(hn::Set(d, -2.0F * static_cast<float>(gelu_c)),
                               hn::MulAdd(hn::Set(d, static_cast<float>(gelu_k)), cubed, x));
-    return hn::Mul(hn::Mul(hn::Set(d, 0.5F), x), hn::Add(hn::Set(d, 1.0F), tanh(inner)));
+    return hn::Div(x, hn::Add(hn::Set(d, 1.0F), exp(twice)));
 }
 
 HWY_INLINE Vec relu(Vec x) {
