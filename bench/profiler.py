@@ -11,7 +11,8 @@ from pathlib import Path
 # The __global__ functions of the rungs and engines, and the products of cuBLASLt, whose names say
 # what they are; the runner's own fills are left out.
 OURS = ("regex:^(adam|combine|crossentropy|forward|gather|held_rows|kept_rows|merge|outputs|partial|"
-        "raw_rows|read_flat|read_rows|scores|softmax|step_rows|totals|transpose_values|"
+        "raw_rows|read_flat|read_rows|scores|softmax|staged_rows|step_rows|totals|"
+        "transpose_values|"
         ".*gemm.*|nvjet.*|.*splitK.*)$")
 PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu", "/opt/nvidia/*/*/ncu")
 

@@ -114,6 +114,8 @@ constexpr double slots_of_passing = counted(2, "whether a warp has any of a chun
 constexpr double slots_of_shifted_chunk = counted(12, "whether it is inner, of the last row");
 constexpr double slots_of_joined_chunk =
     counted(15, "joined") + counted(20, "bounds of the vector, two loads");
+/// Words that a thread takes for each of its row's, where that begins in the middle of one.
+constexpr double words_of_shifted_row = counted(1.25, "five for a chunk of four");
 /// Where a warp's rows come through shared memory, a thread each (staged_rows, by SASS): of each
 /// matrix that comes and goes, and of each chunk of a lane; a chunk of a thread's own row by words,
 /// and of what is the same for all; its elements stored as words, or as halves of them.
@@ -377,8 +379,9 @@ double staged_bytes_passed(const RowProgram& program, const Workload& w) {
     const bool by_words = row % 4 == 0;
     const double ways = by_words && row / 4 % 2 == 0 ? 2 : 1;
     const auto bytes = static_cast<double>(row);
-    const double words = ways * matrices_of(program) * bytes * (by_words ? 1 : 1.25) +
-                         ways * results_of(program) * bytes * (by_words ? 1 : 2);
+    const double words =
+        ways * matrices_of(program) * bytes * (by_words ? 1 : words_of_shifted_row) +
+        ways * results_of(program) * bytes * (by_words ? 1 : 2);
     return w.bytes_read() + w.bytes_written() + static_cast<double>(w.extent(grid_rows)) * words;
 }
 
