@@ -70,7 +70,9 @@ struct LastShare {
 };
 
 std::vector<LastShare> last_of_each(std::vector<DocsSample> samples) {
-    std::ranges::stable_sort(samples, {}, [](const DocsSample& sample) { return sample.written; });
+    std::ranges::sort(samples, {}, [](const DocsSample& sample) {
+        return std::pair(sample.written, format_shape(sample.workload));
+    });
     std::map<std::pair<std::string, std::string>, LastShare> by_operation;
     for (DocsSample& sample : samples) {
         const auto [its, is_first] = by_operation.try_emplace(
