@@ -118,7 +118,9 @@ constexpr double slots_of_joined_chunk =
 constexpr double words_of_shifted_row = counted(1.25, "five for a chunk of four");
 /// Where a warp's rows come through shared memory, a thread each (staged_rows, by SASS): of each
 /// matrix that comes and goes, and of each chunk of a lane; a chunk of a thread's own row by words,
-/// and of what is the same for all; its elements stored as words, or as halves of them.
+/// and of what is the same for all; its elements stored as words, or as halves of them. With the
+/// steps' a profiler counted 1.09 to 1.16 times the sums
+/// (receipts/h200/logs/2026-12-01-rows-narrow.txt).
 constexpr double slots_of_coming = counted(12, "its place, the loop");
 constexpr double slots_of_going = counted(25, "barriers, its place, the end");
 constexpr double slots_of_carried_chunk = counted(9, "address, copy, end of the loop");
@@ -190,9 +192,8 @@ Amounts amounts_of_passes(const RowProgram& program, const Reading& reading) {
 }
 
 /// Which code runs a call. compiled, kept: it knows the chain (held_rows.cuh and raw_rows.cuh,
-/// kept_rows.cuh). flat,
-/// held, wide, staged: it reads the steps (read_flat.cuh, step_rows.cuh, read_rows.cuh,
-/// staged_rows.cuh).
+/// kept_rows.cuh). flat, held, wide, staged: it reads the steps (read_flat.cuh, step_rows.cuh,
+/// read_rows.cuh, staged_rows.cuh).
 enum class Way { compiled, kept, flat, held, wide, staged };
 
 KeptLayout kept_layout_of(const RowProgram& program, const Workload& w, const Device& device) {

@@ -5,9 +5,9 @@
 // for two or, of a small one, for four. Where a row begins or ends inside of 16 bytes, its first
 // and last chunk have a neighbour's elements beside its own. A thread copies, reduces and stores
 // chunks of its own, so that it asks for the next row's chunks as soon as it has stored this one's,
-// and waits for others only where sums meet. Clusters take rows as they are handed
-// out by a counter. Statistics of a norm or softmax are taken while the
-// row comes in: memory would wait while lanes went over it once more.
+// and waits for others only where sums meet. Clusters take rows as they are handed out by a
+// counter. Statistics of a norm or softmax are taken while the row comes in: memory would wait
+// while lanes went over it once more.
 #pragma once
 
 #include <cstdint>

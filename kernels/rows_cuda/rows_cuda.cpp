@@ -59,8 +59,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     if (is_staged(tile)) {
         return !knows_rows(program) || is_whole(program, w) || has_rope(program)
                    ? "a thread holds rows that begin inside of 16 bytes, of steps that need to "
-                     "know "
-                     "their row and turn no heads"
+                     "know their row and turn no heads"
                : w.extent(grid_width) > held_by(tile, element_bytes(w))
                    ? fmt::format("a row of {} is wider than the {} elements that a thread holds",
                                  w.extent(grid_width), held_by(tile, element_bytes(w)))
