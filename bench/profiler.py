@@ -10,7 +10,7 @@ from pathlib import Path
 
 # The __global__ functions of the rungs and engines, and the products of cuBLASLt, whose names say
 # what they are; the runner's own fills are left out.
-OURS = ("regex:^(adam|combine|crossentropy|forward|gather|held_rows|kept_rows|merge|outputs|partial|"
+OURS = ("regex:^(adam|combine|crossentropy|forward|gather|gather_joined|held_rows|kept_rows|merge|outputs|partial|"
         "raw_rows|read_flat|read_rows|scores|softmax|staged_rows|step_rows|totals|"
         "transpose_values|"
         ".*gemm.*|nvjet.*|.*splitK.*)$")

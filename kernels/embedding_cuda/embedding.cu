@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads copy units of the output's rows; which row of the table a unit comes from, its index
-// says.
+// says. Where rows begin inside of chunks of 16 bytes, a thread stores whole chunks of the output
+// and joins each from the two of the table that it lies in.
 #include <cstdint>
 
 #include "kernels/embedding_cuda/tile.hpp"
@@ -41,6 +42,96 @@ __global__ void __launch_bounds__(256, resident_threads / 256)
     }
 }
 
+struct JoinParams {
+    const char* table;
+    const std::int32_t* ids;
+    char* out;
+    std::int64_t row_bytes, table_bytes, out_bytes;
+};
+
+/// The 16 bytes that begin `shift` bytes after the first of two chunks does.
+__device__ __forceinline__ uint4 joined(uint4 before, uint4 after, int shift) {
+    const std::uint32_t words[8] = {before.x, before.y, before.z, before.w,
+                                    after.x,  after.y,  after.z,  after.w};
+    std::uint32_t even[6], ours[5];
+#pragma unroll
+    for (int w = 0; w < 6; ++w) {
+        even[w] = (shift & 8) != 0 ? words[w + 2] : words[w];
+    }
+#pragma unroll
+    for (int w = 0; w < 5; ++w) {
+        ours[w] = (shift & 4) != 0 ? even[w + 1] : even[w];
+    }
+    std::uint32_t result[4];
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+        const std::uint64_t two = static_cast<std::uint64_t>(ours[w + 1]) << 32 | ours[w];
+        result[w] = static_cast<std::uint32_t>(two >> (8 * (shift & 3)));
+    }
+    return make_uint4(result[0], result[1], result[2], result[3]);
+}
+
+/// A chunk of the output that has elements of several rows, or whose second chunk of the table
+/// would end behind it.
+template <class Unit>
+__device__ __forceinline__ void copy_units(const JoinParams& p, std::int64_t token,
+                                           std::int64_t column, std::int64_t at) {
+    const std::int64_t left = p.out_bytes - at;
+    const int end = left < chunk_bytes ? static_cast<int>(left) : static_cast<int>(chunk_bytes);
+    for (int byte = 0; byte < end; byte += static_cast<int>(sizeof(Unit))) {
+        const std::int64_t from = __ldg(p.ids + token) * p.row_bytes + column;
+        *reinterpret_cast<Unit*>(p.out + at + byte) =
+            __ldg(reinterpret_cast<const Unit*>(p.table + from));
+        column += sizeof(Unit);
+        if (column == p.row_bytes) {
+            column = 0;
+            ++token;
+        }
+    }
+}
+
+template <class Unit, int at_once>
+__global__ void __launch_bounds__(256, resident_threads_joining / 256)
+    gather_joined(const __grid_constant__ JoinParams p) {
+    const std::int64_t first =
+        static_cast<std::int64_t>(blockIdx.x) * blockDim.x * at_once + threadIdx.x;
+    uint4 before[at_once], after[at_once];
+    int shift[at_once];  // -1: none is to be joined
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+        const std::int64_t at = (first + static_cast<std::int64_t>(i) * blockDim.x) * chunk_bytes;
+        shift[i] = -1;
+        if (at < p.out_bytes) {
+            const std::int64_t token = at / p.row_bytes;
+            const std::int64_t column = at - token * p.row_bytes;
+            const std::int64_t from = __ldg(p.ids + token) * p.row_bytes + column;
+            const int behind = static_cast<int>(from % chunk_bytes);
+            const std::int64_t chunk = from - behind;
+            if (column + chunk_bytes > p.row_bytes || chunk + 2 * chunk_bytes > p.table_bytes) {
+                copy_units<Unit>(p, token, column, at);
+            } else {
+                shift[i] = behind;
+                const auto* two = reinterpret_cast<const uint4*>(p.table + chunk);
+                before[i] = __ldg(two);
+                after[i] = behind > 0 ? __ldg(two + 1) : make_uint4(0, 0, 0, 0);
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+        if (shift[i] >= 0) {
+            const std::int64_t at = first + static_cast<std::int64_t>(i) * blockDim.x;
+            reinterpret_cast<uint4*>(p.out)[at] = joined(before[i], after[i], shift[i]);
+        }
+    }
+}
+
+template <class Unit>
+void launch_joined(const JoinParams& p, const Tile& tile, const LaunchShape& shape) {
+    enqueue("embedding_cuda", tile.at_once == 4 ? gather_joined<Unit, 4> : gather_joined<Unit, 1>,
+            shape, p);
+}
+
 template <class Unit>
 void launch_units(const Params& p, const Tile& tile, const LaunchShape& shape) {
     enqueue("embedding_cuda", tile.at_once == 4 ? gather<Unit, 4> : gather<Unit, 1>, shape, p);
@@ -58,13 +149,25 @@ void launch(const OperationArgs& args, int tile, const Device& /*device*/, void*
     Params p{static_cast<const char*>(table.data),
              static_cast<const std::int32_t*>(args.tensors[1].data),
              static_cast<char*>(args.tensors[2].data), 0, 0};
+    const std::uintptr_t places =
+        reinterpret_cast<std::uintptr_t>(p.table) | reinterpret_cast<std::uintptr_t>(p.out);
     std::int64_t unit = unit_of(row_bytes);
-    while ((reinterpret_cast<std::uintptr_t>(p.table) | reinterpret_cast<std::uintptr_t>(p.out)) %
-               static_cast<std::uintptr_t>(unit) !=
-           0) {
+    const std::int64_t tokens = args.extents[0];
+    if (joins_chunks(row_bytes) && places % chunk_bytes == 0) {
+        const JoinParams joined{p.table,           p.ids, p.out, row_bytes, table.rows * row_bytes,
+                                tokens * row_bytes};
+        const LaunchShape shape{dim3(static_cast<unsigned>(ctas_of(tokens, row_bytes, its))),
+                                its.threads, 0, stream};
+        switch (unit) {
+            case 8: return launch_joined<uint2>(joined, its, shape);
+            case 4: return launch_joined<std::uint32_t>(joined, its, shape);
+            case 2: return launch_joined<std::uint16_t>(joined, its, shape);
+            default: return launch_joined<std::uint8_t>(joined, its, shape);
+        }
+    }
+    while (places % static_cast<std::uintptr_t>(unit) != 0) {
         unit /= 2;
     }
-    const std::int64_t tokens = args.extents[0];
     p.of_row = row_bytes / unit;
     p.units = tokens * p.of_row;
     const std::int64_t together = std::int64_t{its.threads} * its.at_once;

@@ -24,22 +24,25 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
-    const std::int64_t unit = unit_of(row_bytes(w));
+    const bool joins = joins_chunks(row_bytes(w));
+    const auto unit = static_cast<double>(joins ? chunk_bytes : unit_of(row_bytes(w)));
     const auto tokens = static_cast<double>(w.extent("tokens"));
-    const std::int64_t units_of_row = row_bytes(w) / unit;
-    const double units = tokens * static_cast<double>(units_of_row);
+    const double units = tokens * static_cast<double>(row_bytes(w)) / unit;
     // A unit's address needs a division of 64-bit numbers.
-    const Work work{{"op.issue", units * counted(60, "index, division, load and store of a unit")}};
+    const double slots = counted(60, "index, division, load and store of a unit") +
+                         (joins ? counted(40, "bounds, a second load, joined by shifts") : 0);
+    const int resident = joins ? resident_threads_joining : resident_threads;
+    const Work work{{"op.issue", units * slots}};
     Counts c =
         one_wave_pass(w, work, ctas_of(w.extent("tokens"), row_bytes(w), tile), tile.threads);
     const double all = tokens * static_cast<double>(row_bytes(w)) + tokens * 4;
     c.work["byte.l2"] += all - w.bytes_read();
     c.reread = {{all - w.bytes_read(), w.bytes_read()}};
-    c.registers = registers;  // the launch bound
-    c.bytes_in_flight = static_cast<double>(unit) * tile.threads * tile.at_once;
+    c.registers = registers_beside(resident);  // the launch bound
+    c.bytes_in_flight = unit * tile.threads * tile.at_once;
     c.steps.front().repeat = 2;  // the index, then the row
     c.steps.front().work = c.work * (1 / c.steps.front().repeat / static_cast<double>(c.ctas));
-    return one_cold_launch(std::move(c), device, resident_threads / tile.threads);
+    return one_cold_launch(std::move(c), device, resident / tile.threads);
 }
 
 }  // namespace

@@ -271,14 +271,6 @@ Amounts amounts_held(const RowProgram& program, const Workload& w, const Tile& t
     return each;
 }
 
-/// Matrices that a program reads and writes.
-double matrices_of(const RowProgram& program) {
-    return 1 + steps_before(program, program.size, takes_matrix);
-}
-double results_of(const RowProgram& program) {
-    return 1 + steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; });
-}
-
 /// Of a row that a thread holds.
 Amounts amounts_staged(const RowProgram& program, const Workload& w, const Tile& tile) {
     const std::int64_t per_chunk = 16 / element_bytes(w);
@@ -395,6 +387,7 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w,
     const bool whole = is_whole(program, w);
     const std::int64_t bytes = bytes_of_chunks(w.extent(grid_width), element_bytes(w), whole);
     const auto row = static_cast<double>(w.extent(grid_width) * element_bytes(w));
+    const double read = row * matrices_of(program), written = row * results_of(program);
     const double chunks = std::ceil(
         static_cast<double>(chunks_of_section(bytes / 16, layout.cluster)) / layout.threads);
     const Tile all{layout.threads, layout.threads, 1};
@@ -421,15 +414,15 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w,
     const bool takes_several = w.extent(grid_rows) * layout.cluster > least_handed_out * c.ctas;
     c.threads = layout.threads;
     c.registers = registers_of(all, kept_threads_of_sm / layout.threads);
-    c.smem_bytes = kept_bytes(bytes, layout.cluster);
-    c.bytes_in_flight = row / layout.cluster;
+    c.smem_bytes = kept_bytes(bytes, layout.cluster, matrices_of(program));
+    c.bytes_in_flight = read / layout.cluster;
     c.balanced_order = true;
     Work of_row;
-    of_row["byte.dram_read"] = row;
-    of_row["byte.dram_write"] = row;
-    of_row["byte.l2"] = row * (2 + loads);
+    of_row["byte.dram_read"] = read;
+    of_row["byte.dram_write"] = written;
+    of_row["byte.l2"] = read + written + row * loads;
     // Copied there, read in each pass; results and what is the same for all rows take the same way.
-    of_row["byte.smem_lsu"] = row * (1 + passes + 1 + loads);
+    of_row["byte.smem_lsu"] = read * (1 + passes) + written + row * loads;
     of_row["op.issue"] = layout.cluster * layout.threads * of_pass.slots * passes;
     of_row["op.ex2"] = layout.cluster * layout.threads * of_pass.specials * passes;
     const double of_cta = std::ceil(rows * layout.cluster / static_cast<double>(c.ctas));
@@ -505,9 +498,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.smem_bytes = static_cast<std::int64_t>(sizeof(float)) *
                    (64 + (stays ? tile.threads / 32 * statistics_of_warp : 0));
     if (way == Way::staged) {
-        c.smem_bytes = tile.threads / 32 *
-                       staged_bytes(layout.width, element_bytes(w),
-                                    static_cast<std::int64_t>(matrices_of(program)));
+        c.smem_bytes =
+            tile.threads / 32 * staged_bytes(layout.width, element_bytes(w), matrices_of(program));
     }
     // Code of rows that are held asks for all operands at once. Other code asks for the next
     // segment while it goes over one, or for one matrix after the other.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A chain whose steps are known when it is compiled and that reduces one matrix, on rows that are
-// too wide for the registers of a CTA. A cluster of CTAs keeps a row in its shared memory, a
-// section each; a single CTA does where it has room, one for each row where an SM has room
-// for two or, of a small one, for four. Where a row begins or ends inside of 16 bytes, its first
-// and last chunk have a neighbour's elements beside its own. A thread copies, reduces and stores
-// chunks of its own, so that it asks for the next row's chunks as soon as it has stored this one's,
-// and waits for others only where sums meet. Clusters take rows as they are handed out by a
-// counter. Statistics of a norm or softmax are taken while the row comes in: memory would wait
-// while lanes went over it once more.
+// A chain whose steps are known when it is compiled and that reduces its rows, where these are too
+// wide for the registers of a CTA. A cluster of CTAs keeps a row in its shared memory, a section
+// each, of every matrix that the chain reads; a single CTA does where it has room, one for each row
+// where an SM has room for two or, of a small one, for four. Where a row begins or ends inside of
+// 16 bytes, its first and last chunk have a neighbour's elements beside its own. A thread copies,
+// reduces and stores chunks of its own, so that it asks for the next row's chunks as soon as it has
+// stored this one's, and waits for others only where sums meet. Clusters take rows as they are
+// handed out by a counter. Statistics of a norm or softmax are taken while the row comes in: memory
+// would wait while lanes went over it once more.
 #pragma once
 
 #include <cstdint>
@@ -120,16 +120,22 @@ template <DType type, std::size_t chain, int threads, bool whole>
 struct KeptRow {
     static constexpr RowProgram program = compiled_programs[chain];
     static constexpr int per_chunk = gpu::chunk_of<type>;
+    static constexpr int matrices = matrices_of(program);
     /// A thread's copies of a row are waited for in so many groups, in the order of its chunks.
     static constexpr int groups = 4;
     static constexpr int vectors = steps_before(program, program.size, takes_vector);
     /// Chunks that a thread stores while what is the same for all rows is on its way for as many.
-    static constexpr int at_once = vectors > (whole ? 1 : 0) ? 2 : 4;
+    static constexpr int at_once = matrices > 1                ? (whole ? 2 : 1)
+                                   : vectors > (whole ? 1 : 0) ? 2
+                                                               : 4;
+    /// Not where two chunks are joined for one, or of two matrices: a thread has no registers for
+    /// more.
+    static constexpr bool operands_ahead = whole && matrices == 1;
     using Operands = uint4[vectors > 0 ? vectors : 1][at_once];
     using Params = KeptParams<compiled_programs[chain].result + 1>;
 
     const Params& p;
-    uint4* kept;               ///< this CTA's section of the row, in shared memory
+    uint4* kept;               ///< this CTA's section of the row, in shared memory: of each matrix
     float* partial;            ///< two rows of 32 floats behind it, for the warps of the CTA
     KeptSum* sums;             ///< two rows of one for each CTA of the cluster, used in turn
     std::uint32_t number = 0;  ///< of the row that the cluster takes next, in who has asked for it
@@ -145,7 +151,7 @@ struct KeptRow {
         : p(params), kept(shared), rank(static_cast<int>(blockIdx.x) % params.cluster) {
         const std::int64_t bytes = bytes_of_chunks(p.width, gpu::width_of<type>, whole);
         section = chunks_of_section(bytes / 16, p.cluster);
-        partial = reinterpret_cast<float*>(shared + section);
+        partial = reinterpret_cast<float*>(shared + matrices * section);
         sums = reinterpret_cast<KeptSum*>(partial + 64);
         first = rank * section;
         constexpr int step = threads * at_once;
@@ -188,22 +194,45 @@ struct KeptRow {
     /// A group of its chunks of a row, on their way; of no row, none.
     __device__ __forceinline__ void ask(std::int32_t row, int group) const {
         if (row < p.rows) {
-            const char* from = section_of(row, 0);
-            const int end = end_of(group, length_of(row));
-            const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(kept));
-            for (int chunk = begin_of(group); chunk < end; chunk += threads) {
-                // What stands behind the matrix may not be read.
-                const int bytes = edges_of(chunk, shift_of(row)).end * gpu::width_of<type>;
-                ptx::cp_async_cg_16(to + 16 * static_cast<std::uint32_t>(chunk), from + 16 * chunk,
-                                    bytes);
-            }
+            ask_of<0>(row, group);
         }
         ptx::cp_async_commit_group();
     }
+    /// Of a matrix, and of those behind it.
+    template <int matrix>
+    __device__ __forceinline__ void ask_of(std::int32_t row, int group) const {
+        constexpr int tensor = tensor_of(program, matrix);
+        const char* from = section_of(row, tensor);
+        const int end = end_of(group, length_of(row));
+        const auto to =
+            static_cast<std::uint32_t>(__cvta_generic_to_shared(kept + matrix * section));
+        for (int chunk = begin_of(group); chunk < end; chunk += threads) {
+            // What stands behind the matrix may not be read.
+            const int bytes = edges_of(chunk, shift_of(row)).end * gpu::width_of<type>;
+            ptx::cp_async_cg_16(to + 16 * static_cast<std::uint32_t>(chunk), from + 16 * chunk,
+                                bytes);
+        }
+        if constexpr (matrix + 1 < matrices) {
+            ask_of<matrix + 1>(row, group);
+        }
+    }
+
+    __device__ __forceinline__ void store(char* to, int chunk, int shift) {
+        const Edges<per_chunk> edges = edges_of(chunk, shift);
+        if (edges.are_whole()) {
+            gpu::store_chunk<type>(to, chunk, static_cast<std::int32_t>(p.width), true, x[0]);
+        } else {
+            store_elements<type>(to + 16 * static_cast<std::int64_t>(chunk),
+                                 packed_chunk<type>(x[0]), edges.begin, edges.end);
+        }
+    }
 
     /// Steps from `i` to before `end` on the elements of one chunk, with what reductions have left.
+    /// What is the same for all rows comes behind the last reduction, and a result between is
+    /// stored when the steps go to the end.
     template <int end, int i = 0>
-    __device__ __forceinline__ void steps_to(const Operands& operands, int of_operands) {
+    __device__ __forceinline__ void steps_to(std::int32_t row, int chunk, const Operands& operands,
+                                             int of_operands) {
         if constexpr (i < end) {
             constexpr RowOp op = program.list[i].op;
             constexpr int reductions = reductions_before(program, i);
@@ -211,10 +240,18 @@ struct KeptRow {
                 constexpr int its_own = steps_before(program, i, takes_vector);
                 const uint4 operand[1] = {operands[its_own][of_operands]};
                 apply_chunks<type, op>(x, operand);
+            } else if constexpr (takes_matrix(op)) {
+                constexpr int its_own = 1 + steps_before(program, i, takes_matrix);
+                const uint4 operand[1] = {kept[its_own * section + chunk]};
+                apply_chunks<type, op>(x, operand);
+            } else if constexpr (op == RowOp::store) {
+                if constexpr (end == program.size) {
+                    store(section_of(row, program.list[i].tensor), chunk, shift_of(row));
+                }
             } else if constexpr (!is_reduction(op)) {
                 apply_to_all<type, op>(x, left[reductions > 0 ? reductions - 1 : 0]);
             }
-            steps_to<end, i + 1>(operands, of_operands);
+            steps_to<end, i + 1>(row, chunk, operands, of_operands);
         }
     }
     /// Of the chunks that a thread stores from `begin` on, what is the same for all rows. It has
@@ -254,21 +291,22 @@ struct KeptRow {
         }
     }
 
-    /// Calls `add` with the edges of each of the thread's chunks, which is widened, as they come or
-    /// all at once.
-    template <bool arriving, int group = 0, class Add>
+    /// Calls `add` with the edges of each of the thread's chunks, whose elements are those before
+    /// reduction `i`, as they come or all at once.
+    template <int i, int group = 0, class Add>
     __device__ __forceinline__ void each_chunk(std::int32_t row, const Add& add) {
         if constexpr (group < groups) {
-            if constexpr (arriving) {
+            if constexpr (reductions_before(program, i) == 0) {
                 ptx::cp_async_wait_group<groups - 1 - group>();
             }
-#pragma unroll 2
+#pragma unroll(matrices > 1 ? 1 : 2)
             for (int chunk = begin_of(group); chunk < end_of(group, length_of(row));
                  chunk += threads) {
                 gpu::widen<type>(kept[chunk], x[0]);
+                steps_to<i>(row, chunk, {}, 0);
                 add(edges_of(chunk, shift_of(row)));
             }
-            each_chunk<arriving, group + 1>(row, add);
+            each_chunk<i, group + 1>(row, add);
         }
     }
     /// One reduction over the thread's chunks.
@@ -277,8 +315,7 @@ struct KeptRow {
         constexpr RowOp op = program.list[i].op;
         static_assert(steps_before(program, i, takes_vector) == 0);
         float so_far = start_of(op);
-        each_chunk<reductions_before(program, i) == 0>(row, [&](Edges<per_chunk> edges) {
-            steps_to<i>({}, 0);
+        each_chunk<i>(row, [&](Edges<per_chunk> edges) {
             edges.mask(x[0], start_of(op));
             so_far = with_chunk<op>(so_far, x[0]);
         });
@@ -352,7 +389,7 @@ struct KeptRow {
     template <int i, class SoFar>
     __device__ __forceinline__ void leave_pair(std::int32_t row) {
         SoFar so_far;
-        each_chunk<true>(row, [&](Edges<per_chunk> edges) { so_far.add(x[0], edges); });
+        each_chunk<i>(row, [&](Edges<per_chunk> edges) { so_far.add(x[0], edges); });
         leave<i>(so_far.first());
         leave<pair_of(program).at>(so_far.second(left[0]));
     }
@@ -362,7 +399,7 @@ struct KeptRow {
         if constexpr (i < program.size) {
             constexpr RowOp op = program.list[i].op;
             constexpr ReductionPair pair = pair_of(program);
-            if constexpr (i == 0 && pair.at > 0) {
+            if constexpr (i == first_reduction(program) && pair.at > 0) {
                 if constexpr (pair.of_softmax) {
                     leave_pair<i, SoftmaxSoFar<type, per_chunk>>(row);
                 } else {
@@ -377,20 +414,10 @@ struct KeptRow {
             }
         }
     }
-    __device__ __forceinline__ void store(char* to, int chunk, int shift) {
-        const Edges<per_chunk> edges = edges_of(chunk, shift);
-        if (edges.are_whole()) {
-            gpu::store_chunk<type>(to, chunk, static_cast<std::int32_t>(p.width), true, x[0]);
-        } else {
-            store_elements<type>(to + 16 * static_cast<std::int64_t>(chunk),
-                                 packed_chunk<type>(x[0]), edges.begin, edges.end);
-        }
-    }
-    /// Operands of the chunks from `begin` on, and those behind them asked for: where two chunks
-    /// are joined for one, a thread has no registers for more.
+    /// Operands of the chunks from `begin` on, and those behind them asked for.
     __device__ __forceinline__ void take_operands(std::int32_t row, int begin, Operands& ahead,
                                                   Operands& here) const {
-        if constexpr (!whole) {
+        if constexpr (!operands_ahead) {
             load_operands(row, begin, here);
         } else {
 #pragma unroll
@@ -417,7 +444,7 @@ struct KeptRow {
                     const int chunk = begin + a * threads;
                     if (chunk < length) {
                         gpu::widen<type>(kept[chunk], x[0]);
-                        steps_to<program.size>(here, a);
+                        steps_to<program.size>(row, chunk, here, a);
                         store(to, chunk, shift_of(row));
                     }
                 }
@@ -445,7 +472,7 @@ struct KeptRow {
         for (auto row = static_cast<std::int32_t>(blockIdx.x) / p.cluster; row < p.rows;) {
             ask_for_next();
             Operands ahead;
-            if constexpr (whole) {
+            if constexpr (operands_ahead) {
                 load_operands(row, static_cast<int>(threadIdx.x), ahead);
             }
             reduce_from(row);

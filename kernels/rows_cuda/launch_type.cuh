@@ -102,14 +102,15 @@ void launch_held(const Params& p, void* stream) {
 template <DType type, std::size_t chain, bool whole>
 bool launch_kept(const Params& p, int units, void* stream) {
     constexpr RowProgram program = compiled_programs[chain];
-    if constexpr (reduces_one_matrix(program)) {
+    if constexpr (can_keep_rows(program)) {
         const int cluster = p.kept.cluster;
         const std::int64_t row = bytes_of_chunks(p.layout.width, gpu::width_of<type>, whole);
         KeptParams<program.result + 1> kept{p.layout.rows, p.layout.width, cluster,
                                             p.eps,         nullptr,        {}};
         std::copy_n(p.tensors, std::size(kept.tensors), kept.tensors);
         LaunchShape shape{dim3(static_cast<unsigned>(cluster)), p.kept.threads,
-                          static_cast<std::size_t>(kept_bytes(row, cluster)), stream};
+                          static_cast<std::size_t>(kept_bytes(row, cluster, matrices_of(program))),
+                          stream};
         const auto code = p.kept.threads == kept_threads[0]
                               ? kept_rows<type, chain, kept_threads[0], whole>
                               : kept_rows<type, chain, kept_threads[1], whole>;

@@ -34,11 +34,7 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* wor
     }
     p.layout = layout_of(p.program, args.extents[0], args.extents[1],
                          tile_list.at(static_cast<std::size_t>(tile)), bytes);
-    p.first_reduction = p.program.size;
-    for (std::int32_t i = p.program.size; i-- > 0;) {
-        p.first_reduction =
-            is_reduction(p.program.list[static_cast<std::size_t>(i)].op) ? i : p.first_reduction;
-    }
+    p.first_reduction = first_reduction(p.program);
     if (tile == wide_rows_index && p.layout.segments > 1 && p.access != Access::lone &&
         compiled_index(p.program) < compiled_programs.size()) {
         p.kept = kept_layout(p.program, args.extents[0],

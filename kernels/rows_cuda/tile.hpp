@@ -100,16 +100,52 @@ inline constexpr int least_handed_out = 2;
 constexpr int chunks_of_section(std::int64_t chunks_of_row, int cluster) {
     return static_cast<int>((chunks_of_row + cluster - 1) / cluster);
 }
-constexpr std::int64_t kept_bytes(std::int64_t row_bytes, int cluster) {
-    return std::int64_t{16} * chunks_of_section(row_bytes / 16, cluster) + kept_beside;
+/// `row_bytes`: of each of the matrices.
+constexpr std::int64_t kept_bytes(std::int64_t row_bytes, int cluster, int matrices) {
+    return std::int64_t{16} * matrices * chunks_of_section(row_bytes / 16, cluster) + kept_beside;
 }
 
-/// Whether a program takes one matrix alone, reduces it, and stores it once: its rows can be kept
-/// in shared memory.
+/// Matrices that a program reads, and those that it writes.
+constexpr int matrices_of(const RowProgram& program) {
+    return 1 + steps_before(program, program.size, takes_matrix);
+}
+constexpr int results_of(const RowProgram& program) {
+    return 1 + steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; });
+}
+/// The tensor of the matrix that is read as such a one: the first has none before it.
+constexpr int tensor_of(const RowProgram& program, int matrix) {
+    for (const RowInstruction& its : program.steps()) {
+        matrix -= takes_matrix(its.op) ? 1 : 0;
+        if (matrix == 0 && takes_matrix(its.op)) {
+            return its.tensor;
+        }
+    }
+    return 0;
+}
+/// Whether a program takes one matrix alone, reduces it, and stores it once.
 constexpr bool reduces_one_matrix(const RowProgram& program) {
+    return has_reductions(program) && !has_rope(program) && matrices_of(program) == 1 &&
+           results_of(program) == 1;
+}
+/// The number of the first reduction; of the end, where there is none.
+constexpr int first_reduction(const RowProgram& program) {
+    const auto steps = program.steps();
+    return static_cast<int>(
+        std::ranges::find_if(steps, [](const auto& its) { return is_reduction(its.op); }) -
+        steps.begin());
+}
+constexpr int last_reduction(const RowProgram& program) {
+    int last = 0;
+    for (int i = 0; i < program.size; ++i) {
+        last = is_reduction(program.list[static_cast<std::size_t>(i)].op) ? i : last;
+    }
+    return last;
+}
+/// Whether rows can be kept in shared memory, those of every matrix that is read: what is the same
+/// for all rows is loaded behind the last reduction.
+constexpr bool can_keep_rows(const RowProgram& program) {
     return has_reductions(program) && !has_rope(program) &&
-           steps_before(program, program.size, takes_matrix) == 0 &&
-           steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; }) == 0;
+           steps_before(program, last_reduction(program), takes_vector) == 0;
 }
 
 /// The first two reductions, where the second one's elements are the first's less its result: of a
@@ -120,16 +156,17 @@ struct ReductionPair {
     bool of_softmax = false;
 };
 constexpr ReductionPair pair_of(const RowProgram& program) {
-    const auto begins = [&](std::initializer_list<RowOp> ops) {
-        return program.size >= static_cast<int>(ops.size()) &&
-               std::equal(ops.begin(), ops.end(), program.list.begin(),
+    const int first = first_reduction(program);
+    const auto has = [&](std::initializer_list<RowOp> ops) {
+        return program.size - first >= static_cast<int>(ops.size()) &&
+               std::equal(ops.begin(), ops.end(), program.list.begin() + first,
                           [](RowOp op, const RowInstruction& its) { return op == its.op; });
     };
     using enum RowOp;
-    if (begins({reduce_max, add_statistic, exp, reduce_sum})) {
-        return {3, true};
+    if (has({reduce_max, add_statistic, exp, reduce_sum})) {
+        return {first + 3, true};
     }
-    return {begins({reduce_sum, add_statistic, reduce_squares}) ? 2 : 0, false};
+    return {has({reduce_sum, add_statistic, reduce_squares}) ? first + 2 : 0, false};
 }
 
 /// How such rows are kept.
@@ -154,17 +191,19 @@ struct KeptLayout {
 /// of 4, 8 and 16 small CTAs of which an SM has room for four, then 16 of which it has for three,
 /// two or one. These choices, made with the times at hand, are 0 to 10 % slower than the best of
 /// all. Layer norms of 1 MB in fp32 are 18 % slower: 184 us, and 156 by ten larger CTAs.
-/// `row_bytes`: of a row's chunks.
+/// Where several matrices are read, their rows count together.
+/// `row_bytes`: of a row's chunks, of one matrix.
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t rows, std::int64_t row_bytes,
                               const Device& device) {
-    if (!reduces_one_matrix(program) || row_bytes <= most_held_bytes) {
+    const int matrices = matrices_of(program);
+    if (!can_keep_rows(program) || row_bytes * matrices <= most_held_bytes) {
         return {};
     }
     const int has = device.compute_capability;
     const int most = has < 90 ? 1 : has < 120 ? most_kept_cluster : 8;
     constexpr std::int64_t reserved = 1024;  // of each CTA by the driver
     const auto serves = [&](int cluster, int residents) {
-        const std::int64_t bytes = (kept_bytes(row_bytes, cluster) + 127) / 128 * 128;
+        const std::int64_t bytes = (kept_bytes(row_bytes, cluster, matrices) + 127) / 128 * 128;
         return cluster <= most && bytes <= device.smem_bytes_per_cta &&
                (residents == 1 || residents * (bytes + reserved) <= device.smem_bytes_per_unit);
     };

@@ -271,6 +271,19 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_held_by_one_cta) {
               {"op=rmsnorm,n=2x16640,dtype=fp32", "op=layernorm,n=1x28672,dtype=fp32"});
 }
 
+// Whether no tile goes over rows several times.
+bool reads_rows_once(const char* shape, const Device& device) {
+    const Kernel& kernel = find_kernel("rows_cuda");
+    const Workload w = parse_shape(shape);
+    bool once = true;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (kernel.why_not(w, tile, device).empty()) {
+            once = once && kernel.counts(w, tile, device).back().reread.empty();
+        }
+    }
+    return once;
+}
+
 // A CTA for each row where an SM has room for two. Without clusters, and on an SM that has room for
 // one, it stays: there are more rows than CTAs, since a CTA asks for its next row early. The last
 // round of chunks is not whole.
@@ -296,6 +309,29 @@ TEST(EmulatedRows, kept_rows_begin_and_end_inside_of_chunks) {
                "op=softmax,n=9x9003,dtype=fp32", "op=layernorm,n=9x18009,dtype=fp16",
                "op=rmsnorm,n=9x17415,dtype=bf16", "op=softmax,n=3x150001,dtype=bf16",
                "op=layernorm,n=3x70001,dtype=fp32", "op=rmsnorm,n=3x131077,dtype=fp16"});
+}
+
+// Of two matrices both rows are kept, and a result between is stored once: by one CTA, by a small
+// one for each row, and by clusters; rows that begin and end inside of chunks, and such of which
+// half as many elements fit.
+TEST(EmulatedRows, rows_of_two_matrices_are_kept_together) {
+    Device device = test::small_hopper_gpu(2);
+    const auto check = [&](const char* shape) {
+        EXPECT_TRUE(reads_rows_once(shape, device)) << shape;
+        check_all("rows_cuda", {shape}, device);
+    };
+    check("op=add+rmsnorm,n=5x20008,dtype=bf16");
+    check("op=add+store+layernorm,n=3x20003,dtype=fp16");
+    check("op=add+store+rmsnorm,n=9x8707,dtype=bf16");
+    check("op=add+store+layernorm,n=9x4500,dtype=fp32");
+    device.smem_bytes_per_cta = 48 * 1024;
+    device.smem_bytes_per_unit = 88 * 1024;
+    check("op=add+store+layernorm,n=5x20004,dtype=fp32");
+    check("op=add+rmsnorm,n=6x20001,dtype=fp16");
+    check("op=add+store+layernorm,n=5x40001,dtype=bf16");
+    device.smem_bytes_per_unit = 28 * 1024;
+    check("op=add+store+rmsnorm,n=5x40011,dtype=bf16");
+    check("op=add+store+rmsnorm,n=5x40008,dtype=fp16");
 }
 
 // Rows of which an SM has room for four: a small CTA for each, if there are four for every SM.
@@ -510,6 +546,12 @@ TEST(EmulatedEmbedding, rows_of_any_size) {
                                  "op=embedding,tokens=5,vocab=3,d=33,dtype=fp32",
                                  "op=embedding,tokens=300,vocab=9,d=7,dtype=fp16",
                                  "op=embedding,tokens=17,vocab=100,d=20,dtype=e4m3",
+                                 "op=embedding,tokens=40,vocab=6,d=77,dtype=e4m3",
+                                 "op=embedding,tokens=61,vocab=9,d=33,dtype=bf16",
+                                 "op=embedding,tokens=7,vocab=2,d=1001,dtype=bf16",
+                                 "op=embedding,tokens=9,vocab=4,d=1002,dtype=fp16",
+                                 "op=embedding,tokens=5,vocab=3,d=1036,dtype=bf16",
+                                 "op=embedding,tokens=1,vocab=1,d=49,dtype=bf16",
                                  "op=embedding,tokens=17,vocab=100,d=3,dtype=e4m3"});
 }
 
