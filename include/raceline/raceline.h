@@ -103,7 +103,8 @@ typedef struct rl_options {
 /* q (batch, seqlen_q, heads_q, headdim), k and v (batch, seqlen_k, heads_kv, headdim[_v]), out like
  * q with headdim_v, lse (batch, seqlen_q, heads_q) float32. Ragged: (total, heads, headdim), lse
  * (total, heads_q), with prefix sums (batch + 1, int32) on the host, and for a GPU on the device
- * too. lse, options and prefix sums may be null.
+ * too. On a GPU those on the host may be null: nothing is read on the host then, and max_seqlen_q
+ * and max_seqlen_k bound the lengths. lse, options and prefix sums may be null.
  *
  * q, k and v may all be e4m3: out is bf16 then, and every tensor has a positive scale for each
  * sequence and KV head, by which its elements are multiplied. Hopper only, with head dims in
@@ -124,6 +125,9 @@ typedef struct rl_forward_args {
     const float* q_scale; /* e4m3: (batch, heads_kv) on the device of the call, or null for 1 */
     const float* k_scale;
     const float* v_scale;
+    int64_t max_seqlen_q; /* without prefix sums on the host: the upper bound of the lengths in q;
+                             0: all tokens. With them a bound that they are checked against, or 0 */
+    int64_t max_seqlen_k; /* the same of k */
 } rl_forward_args;
 
 /* q and out (batch, seqlen_q, heads_q, headdim[_v]); caches (batch, capacity, heads_kv,

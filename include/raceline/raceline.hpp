@@ -75,8 +75,14 @@ struct Execution {
 /// input.
 ///
 /// Ragged batches are packed: q is (total, heads, headdim) and lse is (total, heads_q), with
-/// batch + 1 prefix sums of the lengths, in int32. On a GPU they are needed twice: on the host to
-/// plan the call, and on the device.
+/// batch + 1 prefix sums of the lengths, in int32. On a GPU they are needed on the device. If they
+/// are on the host too, they are checked, and the call is planned by them.
+///
+/// If they are not, device_cu_seqlens_count says how many there are, and max_seqlen_q and
+/// max_seqlen_k bound the lengths. Nothing is read on the host then, and a captured call can be
+/// replayed with other lengths. The prefix sums must not fall, the last one is at most the total,
+/// and no length is above its bound. Rows of a longer sequence, or behind the last sum, may be left
+/// unwritten.
 ///
 /// In 8 bits, q, k and v are all e4m3 and `out` is bf16. The value of an element is then its e4m3
 /// number times a scale: float32, positive, one for each sequence and KV head, on the device of the
@@ -96,6 +102,9 @@ struct ForwardArgs {
     const float* q_scale = nullptr;                     ///< e4m3 only: (batch, heads_kv); null: 1
     const float* k_scale = nullptr;                     ///< the same of k
     const float* v_scale = nullptr;                     ///< the same of v
+    std::int64_t device_cu_seqlens_count = 0;  ///< batch + 1, if there are no sums on the host
+    std::int64_t max_seqlen_q = 0;             ///< upper bound of the lengths in q; 0: all tokens
+    std::int64_t max_seqlen_k = 0;             ///< the same of k
 };
 /// Bytes of workspace that `forward` needs for these arguments. Throws what `forward` throws.
 std::size_t forward_workspace(const ForwardArgs& args, Place place);

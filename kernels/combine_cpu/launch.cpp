@@ -119,7 +119,9 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* /*w
     const CombineCall c = combine_call_of(args);
     const std::int64_t rows = c.rows * c.heads;
     const std::int64_t task = tile_list.at(static_cast<std::size_t>(tile)).rows;
-#pragma omp parallel num_threads(std::max(1, device.units))
+    const std::int64_t tasks = (rows + task - 1) / task;
+    const auto threads = std::clamp<std::int64_t>(tasks, 1, std::max(1, device.units));
+#pragma omp parallel num_threads(static_cast<int>(threads))
     {
         std::vector<float> sums(static_cast<std::size_t>(c.headdim));
 #pragma omp for schedule(dynamic)

@@ -77,8 +77,10 @@ ScoreForm score_form(const AttentionArgs& a, float k_scale) {
     const float scale = a.scale * k_scale;
     const float size = std::fabs(scale);
     const float sign = scale < 0 ? -1.0F : 1.0F;
-    if (a.softcap > 0) {
-        return {sign, std::numbers::log2e_v<float>, size / a.softcap, a.softcap};
+    // Where the quotient is too small for a float, tanh leaves its argument as it is.
+    const float inner = a.softcap > 0 ? size / a.softcap : 0;
+    if (inner >= std::numeric_limits<float>::min()) {
+        return {sign, std::numbers::log2e_v<float>, inner, a.softcap};
     }
     // Masked scores are -inf: a factor of 0 would turn them into NaN.
     const float factor = size * std::numbers::log2e_v<float>;

@@ -66,8 +66,8 @@ constexpr std::int64_t slot_floats(std::int64_t rows, std::int64_t headdim_v) {
 }
 
 /// Keys that a step takes together, each from a range of its own: a thread then reads so many
-/// linear streams at once. With one the prefetchers of the hardware reach half of what memory
-/// gives, with four all of it.
+/// linear streams at once. With one the prefetchers of the hardware reach half of what they reach
+/// with four.
 inline constexpr std::int64_t kStreams = 4;
 
 /// How far ahead of a load its stream is asked for, in bytes.

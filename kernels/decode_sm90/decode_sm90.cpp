@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of few query tokens over a cache, for Hopper: each warp streams keys through a ring of
 // its own and multiplies them by the heads of a group, packed together, with mma.sync.
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -73,8 +74,16 @@ Precision precision(const Workload& w) {
     return {products, Rounding::fp32, products, Rounding::fp32_rz, output};
 }
 
+/// Of the tile that needs the most among those for such a cache: which of them runs depends on the
+/// longest context, and what serves that one serves all shorter ones.
 std::size_t workspace(const Workload& /*w*/, const Tile& tile, const Device& device) {
-    return make_plan(tile, device).workspace_bytes;
+    std::size_t most = 0;
+    for (const Tile& other : tiles) {
+        const bool same = other.headdim == tile.headdim && other.eight_bits == tile.eight_bits &&
+                          other.token_scales == tile.token_scales;
+        most = std::max(most, same ? make_plan(other, device).workspace_bytes : 0);
+    }
+    return most;
 }
 
 }  // namespace

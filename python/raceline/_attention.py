@@ -41,6 +41,8 @@ def attention(
     return_lse: bool = False,
     backend: str | None = None,
     accuracy: str = "accurate",
+    max_seqlen_q: int | None = None,
+    max_seqlen_k: int | None = None,
 ) -> Any:
     """softmax(scale · q kᵀ + mask) v for every head: prefill, and the forward pass of training.
 
@@ -57,7 +59,12 @@ def attention(
         sinks: (heads_q,) float32: one more logit per head, in the softmax sum but without a value.
         cu_seqlens_q, cu_seqlens_k: prefix sums (batch + 1,) int32 of a ragged batch; q, k and v are
             then packed as (total tokens, heads, headdim). For tensors on a GPU they are copied to
-            the host (or from it), which waits for the stream and cannot be captured in a graph.
+            the host (or from it), which waits for the stream and cannot be captured in a graph,
+            unless both bounds are given.
+        max_seqlen_q, max_seqlen_k: upper bounds of the sequences' lengths, both or neither. With
+            sums on the GPU the call then reads nothing on the host, and a captured one can be
+            replayed with other sums: none may fall or end behind the total, and no length may be
+            above its bound (its rows may be left unwritten).
         q_scale, k_scale, v_scale: (batch, heads_kv) float32, positive factors of e4m3 tensors;
             None: 1.
         return_lse: also return the log-sum-exp of each row.
@@ -86,11 +93,12 @@ def attention(
             q, k, v, causal=causal, window=window, scale=scale, softcap=softcap, sinks=sinks,
             cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, q_scale=q_scale, k_scale=k_scale,
             v_scale=v_scale, return_lse=return_lse, backend=backend, accuracy=accuracy,
+            max_seqlen_q=max_seqlen_q, max_seqlen_k=max_seqlen_k,
         )
     library = library_of("q", q)
     given = forward_inputs(
         library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, q_scale, k_scale, v_scale, causal,
-        window, scale, softcap, backend, accuracy,
+        window, scale, softcap, backend, accuracy, max_seqlen_q, max_seqlen_k,
     )
     return run(library, _core.ForwardCall, q, given, return_lse)
 

@@ -21,17 +21,20 @@ def _views(**tensors: Any) -> dict[str, Any]:
 def forward_inputs(
     library: Library, q: Any, k: Any, v: Any, sinks: Any, cu_seqlens_q: Any, cu_seqlens_k: Any,
     q_scale: Any, k_scale: Any, v_scale: Any, causal: Any, window: Any, scale: Any, softcap: Any,
-    backend: Any, accuracy: Any,
+    backend: Any, accuracy: Any, max_seqlen_q: Any = None, max_seqlen_k: Any = None,
 ) -> dict[str, Any]:
     """Everything that `_core.ForwardCall` reads, by name."""
     given = {
         **_views(q=q, k=k, v=v, sinks=sinks, q_scale=q_scale, k_scale=k_scale, v_scale=v_scale),
         "causal": causal, "window": window, "scale": scale, "softcap": softcap, "backend": backend,
-        "accuracy": accuracy,
+        "accuracy": accuracy, "max_seqlen_q": max_seqlen_q, "max_seqlen_k": max_seqlen_k,
     }
+    if (max_seqlen_q is None) != (max_seqlen_k is None):
+        raise ValueError("max_seqlen_q and max_seqlen_k are given together or not at all")
+    bounded = max_seqlen_q is not None
     for name, sums in (("cu_seqlens_q", cu_seqlens_q), ("cu_seqlens_k", cu_seqlens_k)):
         if sums is not None:
-            given[name], given["device_" + name] = library.prefix_sums(name, sums, q)
+            given[name], given["device_" + name] = library.prefix_sums(name, sums, q, bounded)
     return given
 
 

@@ -70,8 +70,9 @@ class Library:
         """An output as the user gets it."""
         return x
 
-    def prefix_sums(self, name: str, sums: Any, like: Any) -> tuple[Any, Any]:
-        """Prefix sums as a host array, and on the GPU of `like` (None on a CPU)."""
+    def prefix_sums(self, name: str, sums: Any, like: Any, bounded: bool) -> tuple[Any, Any]:
+        """Prefix sums as a host array, and on the GPU of `like` (None on a CPU). `bounded`: the
+        host needs none for a call on a GPU (None)."""
         return view(name, sums), None
 
 
@@ -115,10 +116,10 @@ class _CuPy(Library):
         with like.device:
             return super().empty_float(shape, like)
 
-    def prefix_sums(self, name: str, sums: Any, like: Any) -> tuple[Any, Any]:
+    def prefix_sums(self, name: str, sums: Any, like: Any, bounded: bool) -> tuple[Any, Any]:
         with like.device:
             device = self.module.ascontiguousarray(self.module.asarray(sums))
-        return self.module.asnumpy(device), device
+        return None if bounded else self.module.asnumpy(device), device
 
 
 class _Jax(Library):
@@ -173,7 +174,8 @@ class _Jax(Library):
             return self.module.lax.bitcast_convert_type(bits, x.dtype)
         return self.module.dlpack.from_dlpack(x)
 
-    def prefix_sums(self, name: str, sums: Any, like: Any) -> tuple[Any, Any]:
+    def prefix_sums(self, name: str, sums: Any, like: Any, bounded: bool) -> tuple[Any, Any]:
+        # A call on a GPU is waited for in any case.
         host = self.numpy.ascontiguousarray(self.numpy.asarray(sums))
         return host, self.module.device_put(host, like.device) if self._gpu(like) else None
 
@@ -279,10 +281,11 @@ class _Torch(Library):
         finally:
             self.free(address)
 
-    def prefix_sums(self, name: str, sums: Any, like: Any) -> tuple[Any, Any]:
+    def prefix_sums(self, name: str, sums: Any, like: Any, bounded: bool) -> tuple[Any, Any]:
         if not isinstance(sums, self.module.Tensor) or not like.is_cuda:
             return view(name, sums), None
-        return view(name, sums.cpu()), view(name, sums.to(like.device))
+        host = None if bounded else view(name, sums.cpu())
+        return host, view(name, sums.to(like.device))
 
 
 _LIBRARIES = {"numpy": Library, "torch": _Torch, "cupy": _CuPy, "jax": _Jax, "jaxlib": _Jax}

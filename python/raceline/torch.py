@@ -30,7 +30,7 @@ def attention(
     cu_seqlens_q: torch.Tensor | None = None, cu_seqlens_k: torch.Tensor | None = None,
     q_scale: torch.Tensor | None = None, k_scale: torch.Tensor | None = None,
     v_scale: torch.Tensor | None = None, return_lse: bool = False, backend: str | None = None,
-    accuracy: str = "accurate",
+    accuracy: str = "accurate", max_seqlen_q: int | None = None, max_seqlen_k: int | None = None,
 ) -> Any:
     """`raceline.attention` through its operator."""
     out, lse = _attention(
@@ -39,7 +39,8 @@ def attention(
         _flag("causal", causal), _window(window), _number("scale", scale),
         _number("softcap", softcap), _flag("return_lse", return_lse), _text("backend", backend),
         _tensor("q_scale", q_scale), _tensor("k_scale", k_scale), _tensor("v_scale", v_scale),
-        _text("accuracy", accuracy),
+        _text("accuracy", accuracy), _integer("max_seqlen_q", max_seqlen_q),
+        _integer("max_seqlen_k", max_seqlen_k),
     )
     return (out, lse) if return_lse else out
 
@@ -179,11 +180,13 @@ def _attention(
     window: Optional[Sequence[int]], scale: Optional[float], softcap: Optional[float],
     return_lse: bool, backend: Optional[str], q_scale: Optional[torch.Tensor] = None,
     k_scale: Optional[torch.Tensor] = None, v_scale: Optional[torch.Tensor] = None,
-    accuracy: Optional[str] = None,
+    accuracy: Optional[str] = None, max_seqlen_q: Optional[int] = None,
+    max_seqlen_k: Optional[int] = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     library = library_of("q", q)
     given = forward_inputs(library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, q_scale, k_scale,
-                           v_scale, causal, window, scale, softcap, backend, accuracy)
+                           v_scale, causal, window, scale, softcap, backend, accuracy,
+                           max_seqlen_q, max_seqlen_k)
     return _pair(run(library, _core.ForwardCall, q, given, return_lse), q)
 
 
@@ -231,7 +234,8 @@ def _(
     window: Optional[Sequence[int]], scale: Optional[float], softcap: Optional[float],
     return_lse: bool, backend: Optional[str], q_scale: Optional[torch.Tensor] = None,
     k_scale: Optional[torch.Tensor] = None, v_scale: Optional[torch.Tensor] = None,
-    accuracy: Optional[str] = None,
+    accuracy: Optional[str] = None, max_seqlen_q: Optional[int] = None,
+    max_seqlen_k: Optional[int] = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     return _fake(return_lse, q=q, k=k, v=v, sinks=sinks, q_scale=q_scale, k_scale=k_scale,
                  v_scale=v_scale)

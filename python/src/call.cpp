@@ -7,6 +7,8 @@
 #include <new>
 #include <utility>
 
+#include "options.hpp"
+
 namespace raceline::python {
 namespace {
 
@@ -138,8 +140,9 @@ ForwardCall::ForwardCall(const Inputs& inputs) {
 // A float32 a sequence and KV head of tensors in e4m3; the library refuses them for others.
 void ForwardCall::read_scales(const Inputs& inputs) {
     const std::vector<std::int64_t>& k = tensors_[1].shape;
-    const bool ragged = !args_.cu_seqlens_q.empty();
-    const auto sums = static_cast<std::int64_t>(args_.cu_seqlens_q.size());
+    const auto sums = std::max(static_cast<std::int64_t>(args_.cu_seqlens_q.size()),
+                               args_.device_cu_seqlens_count);
+    const bool ragged = sums > 0;
     const std::int64_t batch = ragged                      ? sums - 1
                                : tensors_[0].shape.empty() ? 0
                                                            : tensors_[0].shape[0];
@@ -153,8 +156,22 @@ void ForwardCall::read_scales(const Inputs& inputs) {
 }
 
 void ForwardCall::read_prefix_sums(const Inputs& inputs) {
-    const bool ragged_q = inputs.has(Argument::cu_seqlens_q);
-    const bool ragged_k = inputs.has(Argument::cu_seqlens_k);
+    const auto is_given = [&](Argument host, Argument device) {
+        return inputs.has(host) || inputs.has(device);
+    };
+    const bool ragged_q = is_given(Argument::cu_seqlens_q, Argument::device_cu_seqlens_q);
+    const bool ragged_k = is_given(Argument::cu_seqlens_k, Argument::device_cu_seqlens_k);
+    const auto bound = [&](Argument argument) {
+        const std::int64_t most =
+            inputs.has(argument) ? read_integer(name_of(argument), inputs.at(argument)) : 0;
+        if (inputs.has(argument) && most < 1) {
+            raise_value_error(
+                fmt::format("{} is {}; it must be 1 or more", name_of(argument), most));
+        }
+        return most;
+    };
+    args_.max_seqlen_q = bound(Argument::max_seqlen_q);
+    args_.max_seqlen_k = bound(Argument::max_seqlen_k);
     if (ragged_q != ragged_k) {
         raise_value_error(
             fmt::format("{} is None; a ragged call needs cu_seqlens_q and "
@@ -178,14 +195,25 @@ void ForwardCall::read_prefix_sums(const Inputs& inputs) {
         keep(std::move(sums));
         return std::span(data, count);
     };
-    args_.cu_seqlens_q = host(Argument::cu_seqlens_q);
-    args_.cu_seqlens_k = host(Argument::cu_seqlens_k);
     if (inputs.has(Argument::device_cu_seqlens_q)) {
-        args_.device_cu_seqlens_q =
-            int32_array(keep(inputs.tensor(Argument::device_cu_seqlens_q)), 1);
+        const Tensor& sums_q = keep(inputs.tensor(Argument::device_cu_seqlens_q));
+        const std::vector<std::int64_t> shape_q = sums_q.shape;
+        args_.device_cu_seqlens_q = int32_array(sums_q, 1);
         args_.device_cu_seqlens_k =
             int32_array(keep(inputs.tensor(Argument::device_cu_seqlens_k)), 1);
+        if (tensors_.back().shape != shape_q) {
+            raise_value_error(
+                fmt::format("cu_seqlens_q has {} entries and cu_seqlens_k has {}; "
+                            "both need batch + 1",
+                            shape_q.front(), tensors_.back().shape.front()));
+        }
+        args_.device_cu_seqlens_count = inputs.has(Argument::cu_seqlens_q) ? 0 : shape_q.front();
+        if (!inputs.has(Argument::cu_seqlens_q)) {
+            return;
+        }
     }
+    args_.cu_seqlens_q = host(Argument::cu_seqlens_q);
+    args_.cu_seqlens_k = host(Argument::cu_seqlens_k);
 }
 
 }  // namespace raceline::python

@@ -26,6 +26,7 @@ constexpr std::array<const char*, static_cast<std::size_t>(Argument::count)> nam
     "device_cu_seqlens_q",
     "device_cu_seqlens_k",
     "max_seqlen_q",
+    "max_seqlen_k",
     "q_scale",
     "k_scale",
     "v_scale",

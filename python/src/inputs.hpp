@@ -32,6 +32,7 @@ enum class Argument : std::uint8_t {
     device_cu_seqlens_q,
     device_cu_seqlens_k,
     max_seqlen_q,
+    max_seqlen_k,
     q_scale,
     k_scale,
     v_scale,

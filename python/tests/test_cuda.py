@@ -87,6 +87,22 @@ def test_graph_replay_of_decode_follows_the_numbers_of_new_tokens(qkv):
         raceline.decode(steps, k, v, cu_seqlens_q=wrong, causal=True, checked=True)
 
 
+def test_a_graph_with_other_ragged_lengths_of_prefill():
+    q, k, v = (torch.randn(300, heads, 128, device="cuda", dtype=torch.bfloat16) for heads in (8, 2, 2))
+    sums = torch.tensor([0, 100, 300], device="cuda", dtype=torch.int32)
+
+    def attend(sums, **bounds):
+        return raceline.attention(q, k, v, cu_seqlens_q=sums, cu_seqlens_k=sums, causal=True, **bounds)
+
+    graph, out = capture(lambda: attend(sums, max_seqlen_q=256, max_seqlen_k=256))
+    for values in ([0, 100, 300], [0, 256, 300], [0, 44, 300], [0, 150, 300]):
+        sums.copy_(torch.tensor(values))
+        graph.replay()
+        torch.testing.assert_close(out, attend(torch.tensor(values, dtype=torch.int32)))
+    with pytest.raises(ValueError, match="max_seqlen_q is 100; the 300 tokens of q need a longer one"):
+        attend(sums, max_seqlen_q=100, max_seqlen_k=256)
+
+
 def test_compiled_with_cuda_graphs(qkv):
     q, k, v = qkv
     compiled = torch.compile(

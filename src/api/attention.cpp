@@ -48,7 +48,9 @@ void check_workspace(const Execution& execution, std::size_t needed, const Call&
             "workspace starts at an address that is not a multiple of {} bytes",
             workspace_alignment);
     if (needed != 0) {
-        api::check_apart({"workspace", address, address + needed}, {call.out, call.lse});
+        const api::MemoryRange workspace{"workspace", address, address + needed};
+        api::check_apart(workspace, {call.out, call.lse});
+        api::check_apart(workspace, call.read);
     }
 }
 

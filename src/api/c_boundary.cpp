@@ -121,8 +121,15 @@ ForwardArgs read_forward(const rl_forward_args* given) {
     auto [known, args] = read_rows<ForwardArgs>(given);
     args.k = read_tensor(known.k, "k");
     args.v = read_tensor(known.v, "v");
-    args.cu_seqlens_q = prefix_sums(known.cu_seqlens_q, known.cu_seqlens_count, "cu_seqlens_q");
-    args.cu_seqlens_k = prefix_sums(known.cu_seqlens_k, known.cu_seqlens_count, "cu_seqlens_k");
+    const bool on_host = known.cu_seqlens_q != nullptr || known.cu_seqlens_k != nullptr;
+    if (!on_host && known.device_cu_seqlens_q != nullptr) {
+        args.device_cu_seqlens_count = known.cu_seqlens_count;
+    } else {
+        args.cu_seqlens_q = prefix_sums(known.cu_seqlens_q, known.cu_seqlens_count, "cu_seqlens_q");
+        args.cu_seqlens_k = prefix_sums(known.cu_seqlens_k, known.cu_seqlens_count, "cu_seqlens_k");
+    }
+    args.max_seqlen_q = known.max_seqlen_q;
+    args.max_seqlen_k = known.max_seqlen_k;
     args.device_cu_seqlens_q = known.device_cu_seqlens_q;
     args.device_cu_seqlens_k = known.device_cu_seqlens_k;
     args.q_scale = known.q_scale;

@@ -2,6 +2,7 @@
 // A checked call: the public arguments turned into what kernels take.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ struct Call {
     Workload workload;   ///< what is asked for; choice, workspace and prediction follow from it
     AttentionCall args;  ///< where its data is
     MemoryRange out, lse;
+    std::array<MemoryRange, 12> read;  ///< what is not written; those behind it are empty
     /// No output element: nothing to do.
     [[nodiscard]] bool empty() const { return workload.tokens_q() == 0 || workload.heads_q == 0; }
 };
@@ -26,6 +28,9 @@ struct Call {
 /// `cu_seqlens_q`; in checked mode it reads these and the block table wherever they are.
 Call check_forward(const ForwardArgs& args, Place place, Pointers pointers);
 Call check_decode(const DecodeArgs& args, const Execution& execution, Pointers pointers);
+
+/// Refuses outputs that share bytes with what is read, or with each other.
+void check_outputs_apart(const Call& call);
 
 /// The options that both share, folded into workload and arguments.
 void apply_options(const AttentionOptions& options, Call& call);

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "api/call.hpp"
+#include "api/engine_choice.hpp"
 #include "api/refusal.hpp"
 #include "support/check.hpp"
 #include "support/rounding.hpp"
@@ -23,13 +24,20 @@ std::int64_t side_of_window(std::int64_t given) {
 
 }  // namespace
 
+void check_outputs_apart(const Call& call) {
+    check_apart(call.out, call.read);
+    check_apart(call.out, {call.lse});
+    check_apart(call.lse, call.read);
+}
+
 void apply_options(const AttentionOptions& options, Call& call) {
-    require(std::isfinite(options.softcap) && options.softcap >= 0, bad,
-            "softcap is {}; it must be 0 (none) or a positive number", options.softcap);
-    require(!options.scale || (std::isfinite(*options.scale) && *options.scale > 0), bad,
-            "scale is {}; it must be a finite number above 0", options.scale.value_or(0));
-    require(options.threads >= 0 && options.threads <= 4096, bad,
-            "threads is {}; it must be 0 (all) to 4096", options.threads);
+    constexpr double most = std::numeric_limits<float>::max();
+    require(options.softcap >= 0 && options.softcap <= most, bad,
+            "softcap is {}; it must be 0 (none) or a positive float32", options.softcap);
+    require(!options.scale || (*options.scale > 0 && *options.scale <= most), bad,
+            "scale is {}; it must be a float32 above 0", options.scale.value_or(0));
+    require(options.threads >= 0 && options.threads <= most_threads, bad,
+            "threads is {}; it must be 0 (all) to {}", options.threads, most_threads);
     require(options.accuracy == Accuracy::accurate || options.accuracy == Accuracy::fast, bad,
             "accuracy is {}; it must be 0 (accurate) or 1 (fast)",
             static_cast<int>(options.accuracy));

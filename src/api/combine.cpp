@@ -31,6 +31,7 @@ void check_combine(const CombineArgs& args) {
             name_of(args.lse_parts.dtype));
     const auto& n = args.out_parts.shape;
     require(n[0] >= 1, bad, "out_parts has 0 parts; it must have at least 1");
+    require(n[3] >= 1, bad, "out_parts has a head dim of 0; it must be at least 1");
     require(n[1] * n[2] <= std::numeric_limits<std::int32_t>::max(), bad,
             "out_parts has {} rows of {} heads; their product must be below 2^31", n[1], n[2]);
     api::check_shape("lse_parts", args.lse_parts, {n[0], n[1], n[2]}, "(parts, rows, heads)");

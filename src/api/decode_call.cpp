@@ -170,6 +170,13 @@ void check_tokens(const DecodeArgs& args, const Execution& execution, const Work
     }
 }
 
+// Of a table whose rows may be slices of longer ones: up to the last that a sequence can use.
+std::int64_t table_entries(const DecodeArgs& args, const Workload& w) {
+    return w.page_size == 0 || w.batch == 0
+               ? 0
+               : (w.batch - 1) * args.block_table_stride + divide_up(w.seqlen_k, w.page_size);
+}
+
 // Checked mode: what only the data can tell.
 void check_data(const DecodeArgs& args, const Execution& execution, const Workload& w) {
     const std::vector<std::int32_t> lengths = host_lengths(args, execution, w);
@@ -177,8 +184,8 @@ void check_data(const DecodeArgs& args, const Execution& execution, const Worklo
     if (w.page_size == 0) {
         return;
     }
-    const auto count = static_cast<std::size_t>(w.batch * args.block_table_stride);
     std::vector<std::int32_t> copy;
+    const auto count = static_cast<std::size_t>(table_entries(args, w));
     check_pages(lengths, on_host(args.block_table, count, execution, copy), args.block_table_stride,
                 w.page_size, args.k_cache.shape[0]);
 }
@@ -196,16 +203,14 @@ void check_memory(const DecodeArgs& args, const Execution& execution, Call& call
             args.block_table_stride);
     const MemoryRange sinks = optional("sinks", args.options.sinks, w.heads_q);
     const MemoryRange lengths = optional("seqlens_k", args.seqlens_k, w.batch);
-    const MemoryRange table = optional("block_table", args.block_table, entries);
+    const MemoryRange table = optional("block_table", args.block_table, table_entries(args, w));
     const MemoryRange k_scale = optional("k_scale", args.k_scale, w.batch * w.heads_kv);
     const MemoryRange v_scale = optional("v_scale", args.v_scale, w.batch * w.heads_kv);
     const MemoryRange tree = optional("tree", args.tree, tokens_of(args));
     const MemoryRange sums = check_array("cu_seqlens_q", args.cu_seqlens_q, args.cu_seqlens_count,
                                          sizeof(*args.cu_seqlens_q));
-    check_apart(call.out, {q, k, v, sinks, lengths, table, k_scale, v_scale, scales.k, scales.v,
-                           tree, sums, call.lse});
-    check_apart(call.lse,
-                {q, k, v, sinks, lengths, table, k_scale, v_scale, scales.k, scales.v, tree, sums});
+    call.read = {q, k, v, sinks, lengths, table, k_scale, v_scale, scales.k, scales.v, tree, sums};
+    check_outputs_apart(call);
     if (execution.place == Place::cpu && args.seqlens_k != nullptr) {
         check_lengths({args.seqlens_k, static_cast<std::size_t>(w.batch)}, w.seqlen_k);
     }

@@ -38,6 +38,9 @@ struct Candidates {
 EngineChoice choose_engine(const Workload& workload, const Device& device, int threads,
                            const Candidates& candidates);
 
+/// The most threads that a call may ask for.
+inline constexpr int most_threads = 4096;
+
 /// The device of a place as the API sees it: found once, with committed or datasheet rates, only
 /// `threads` cores of a CPU (0: all). Throws Error(no_device).
 const Device& device_of(Place place, int threads);

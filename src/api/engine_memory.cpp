@@ -213,6 +213,8 @@ Workload representative(const Workload& workload) {
 const Device& device_of(Place place, int threads) {
     require(place == Place::cpu || place == Place::cuda, Status::invalid_argument,
             "place is {}; it must be 0 (cpu) or 1 (cuda)", static_cast<int>(place));
+    require(threads >= 0 && threads <= most_threads, Status::invalid_argument,
+            "threads is {}; it must be 0 (all) to {}", threads, most_threads);
     const std::optional<Device>& whole = whole_device(place);
     if (!whole) {
         fail(Status::no_device,

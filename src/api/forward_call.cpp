@@ -1,14 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <tuple>
 
 #include "api/call.hpp"
+#include "api/packed_queries.hpp"
 #include "api/refusal.hpp"
 #include "support/check.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline::api {
 namespace {
 
-void read_lengths(const ForwardArgs& args, Place place, Pointers pointers, Call& call) {
+void check_bound(std::string_view name, std::int64_t bound) {
+    require(bound >= 0 && bound <= longest_sequence, bad, "{} is {}; a length must be 0 to {}",
+            name, bound, longest_sequence);
+}
+
+void check_longest(std::string_view sums, std::int64_t longest, std::string_view name,
+                   std::int64_t bound) {
+    require(bound == 0 || longest <= bound, bad, "{} is {}; {} has a sequence of {}", name, bound,
+            sums, longest);
+}
+
+// Lengths that the device alone knows: of those with such a sum and bound, the most even ones of
+// which one is as long as it may be.
+std::int64_t lengths_within(std::string_view name, std::int64_t bound, std::string_view tensor,
+                            std::int64_t total, std::int64_t batch,
+                            std::vector<std::int64_t>& lengths) {
+    require(total <= longest_sequence, bad, "{} has {} tokens; prefix sums count up to {}", tensor,
+            total, longest_sequence);
+    const std::int64_t longest = bound == 0 ? total : std::min(bound, total);
+    require(batch > 0 || total == 0, bad, "{} has {} tokens, but there are no sequences", tensor,
+            total);
+    require(batch == 0 || divide_up(total, batch) <= longest, bad,
+            "{} is {}; the {} tokens of {} need a longer one in {} sequences", name, bound, total,
+            tensor, batch);
+    for (std::int64_t b = 0, left = total; b < batch; ++b) {
+        const std::int64_t length = b == 0 ? longest : divide_up(left, batch - b);
+        lengths.push_back(length);
+        left -= length;
+    }
+    return longest;
+}
+
+void read_device_lengths(const ForwardArgs& args, Place place, Pointers pointers, Call& call) {
+    require(place == Place::cuda || pointers == Pointers::ignored, bad,
+            "cu_seqlens_q and cu_seqlens_k are empty; a ragged call on a CPU needs them");
+    constexpr std::int64_t most = std::int64_t{1} << 24U;
+    require(args.device_cu_seqlens_count >= 1 && args.device_cu_seqlens_count <= most, bad,
+            "device_cu_seqlens_count is {}; it must be batch + 1, at most {}",
+            args.device_cu_seqlens_count, most);
+    Workload& w = call.workload;
+    w.batch = args.device_cu_seqlens_count - 1;
+    w.seqlen_q = lengths_within("max_seqlen_q", args.max_seqlen_q, "q", args.q.shape[0], w.batch,
+                                w.seqlens_q);
+    w.seqlen_k = lengths_within("max_seqlen_k", args.max_seqlen_k, "k", args.k.shape[0], w.batch,
+                                w.seqlens_k);
+}
+
+void read_host_lengths(const ForwardArgs& args, Call& call) {
     const auto& sums_q = args.cu_seqlens_q;
     const auto& sums_k = args.cu_seqlens_k;
     require(sums_q.size() == sums_k.size(), bad,
@@ -18,13 +68,25 @@ void read_lengths(const ForwardArgs& args, Place place, Pointers pointers, Call&
     w.batch = static_cast<std::int64_t>(sums_q.size()) - 1;
     w.seqlen_q = read_prefix_sums("cu_seqlens_q", sums_q, "q", args.q.shape[0], w.seqlens_q);
     w.seqlen_k = read_prefix_sums("cu_seqlens_k", sums_k, "k", args.k.shape[0], w.seqlens_k);
+    check_longest("cu_seqlens_q", w.seqlen_q, "max_seqlen_q", args.max_seqlen_q);
+    check_longest("cu_seqlens_k", w.seqlen_k, "max_seqlen_k", args.max_seqlen_k);
+}
+
+void read_lengths(const ForwardArgs& args, Place place, Pointers pointers, Call& call) {
+    check_bound("max_seqlen_q", args.max_seqlen_q);
+    check_bound("max_seqlen_k", args.max_seqlen_k);
+    if (args.cu_seqlens_q.empty() && args.cu_seqlens_k.empty()) {
+        read_device_lengths(args, place, pointers, call);
+    } else {
+        read_host_lengths(args, call);
+    }
     const bool on_gpu = place == Place::cuda && pointers == Pointers::needed;
     require(!on_gpu || (args.device_cu_seqlens_q != nullptr && args.device_cu_seqlens_k != nullptr),
             bad,
             "device_cu_seqlens_q or device_cu_seqlens_k is null; a ragged call on a GPU needs the "
             "prefix sums on the device too");
-    call.args.cu_seqlens_q = on_gpu ? args.device_cu_seqlens_q : sums_q.data();
-    call.args.cu_seqlens_k = on_gpu ? args.device_cu_seqlens_k : sums_k.data();
+    call.args.cu_seqlens_q = on_gpu ? args.device_cu_seqlens_q : args.cu_seqlens_q.data();
+    call.args.cu_seqlens_k = on_gpu ? args.device_cu_seqlens_k : args.cu_seqlens_k.data();
     call.args.tokens_q = args.q.shape[0];
     call.args.tokens_k = args.k.shape[0];
 }
@@ -46,8 +108,8 @@ void check_types(const ForwardArgs& args) {
 }
 
 // Every range that the call reads lies apart from what it writes.
-void check_memory(const ForwardArgs& args, const Call& call, const MemoryRange& q,
-                  const MemoryRange& k, const MemoryRange& v) {
+void check_memory(const ForwardArgs& args, Call& call, const MemoryRange& q, const MemoryRange& k,
+                  const MemoryRange& v) {
     const Workload& w = call.workload;
     const auto optional = [](std::string_view name, const void* data, std::int64_t count) {
         return data == nullptr ? MemoryRange{} : check_array(name, data, count, 4);
@@ -56,8 +118,8 @@ void check_memory(const ForwardArgs& args, const Call& call, const MemoryRange& 
     const MemoryRange q_scale = optional("q_scale", args.q_scale, w.batch * w.heads_kv);
     const MemoryRange k_scale = optional("k_scale", args.k_scale, w.batch * w.heads_kv);
     const MemoryRange v_scale = optional("v_scale", args.v_scale, w.batch * w.heads_kv);
-    check_apart(call.out, {q, k, v, sinks, q_scale, k_scale, v_scale, call.lse});
-    check_apart(call.lse, {q, k, v, sinks, q_scale, k_scale, v_scale});
+    call.read = {q, k, v, sinks, q_scale, k_scale, v_scale};
+    check_outputs_apart(call);
 }
 
 // The sizes that must agree, once q and k say what they are.
@@ -82,7 +144,12 @@ void check_shapes(const ForwardArgs& args, const Workload& w, bool ragged) {
 }  // namespace
 
 Call check_forward(const ForwardArgs& args, Place place, Pointers pointers) {
-    const bool ragged = !args.cu_seqlens_q.empty() || !args.cu_seqlens_k.empty();
+    const bool ragged = !args.cu_seqlens_q.empty() || !args.cu_seqlens_k.empty() ||
+                        args.device_cu_seqlens_count != 0;
+    require(ragged || (args.max_seqlen_q == 0 && args.max_seqlen_k == 0), bad,
+            "max_seqlen_q is {} and max_seqlen_k {} without prefix sums; they are for packed "
+            "tensors",
+            args.max_seqlen_q, args.max_seqlen_k);
     const std::size_t rank = ragged ? 3 : 4;
     const MemoryRange q = check_view("q", args.q, rank, pointers);
     const MemoryRange k = check_view("k", args.k, rank, pointers);

@@ -52,7 +52,6 @@ Operation::Operation(const std::string& shape, Place place, const std::string& b
     require(!s.workload.is_attention(), bad,
             "{} is attention, which has calls of its own: forward and decode",
             format_shape(s.workload));
-    require(threads >= 0, bad, "threads is {}; it must be 0 (all) or more", threads);
     s.place = place;
     s.device = &api::device_of(place, threads);
     const api::EngineChoice choice =

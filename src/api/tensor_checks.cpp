@@ -201,7 +201,7 @@ std::int64_t kernel_stride(const TensorView& view, std::size_t i) {
     return view.strides[i] > farthest ? 0 : view.strides[i];
 }
 
-void check_apart(const MemoryRange& written, std::initializer_list<MemoryRange> others) {
+void check_apart(const MemoryRange& written, std::span<const MemoryRange> others) {
     for (const MemoryRange& other : others) {
         require(written.last <= other.first || other.last <= written.first, bad,
                 "{} overlaps {} in memory; it must lie apart from it", written.name, other.name);

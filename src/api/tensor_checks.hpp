@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,7 +54,10 @@ MemoryRange check_array(std::string_view name, const void* data, std::int64_t co
 std::int64_t kernel_stride(const TensorView& view, std::size_t i);
 
 /// Refuses a written range that shares bytes with one of the others.
-void check_apart(const MemoryRange& written, std::initializer_list<MemoryRange> others);
+void check_apart(const MemoryRange& written, std::span<const MemoryRange> others);
+inline void check_apart(const MemoryRange& written, std::initializer_list<MemoryRange> others) {
+    check_apart(written, std::span(others.begin(), others.size()));
+}
 
 /// Refuses a view whose shape is not `expected`; `meaning` says what the dimensions are.
 void check_shape(std::string_view name, const TensorView& view,

@@ -18,16 +18,14 @@ struct ScoreScale {
     float log2;       ///< softmax scale, or the cap of a softcap, × log2 e
     float cap_inner;  ///< of a softcap: scale / cap, what tanh takes products by; else 0
 };
-/// A softcap's cap_inner is never 0, which says that there is none: where the quotient is too small
-/// for a float it is the smallest normal one, and all scores are next to 0 as they should be.
+/// Where the quotient is too small for a float, tanh leaves its argument as it is: no softcap.
 inline ScoreScale score_scale(const AttentionArgs& a) {
     constexpr auto log2_of_e = std::numbers::log2e_v<float>;
-    if (!(a.softcap > 0)) {
+    const float inner = a.softcap > 0 ? a.scale / a.softcap : 0;
+    if (std::abs(inner) < std::numeric_limits<float>::min()) {
         return {a.scale * log2_of_e, 0};
     }
-    constexpr float least = std::numeric_limits<float>::min();
-    const float inner = a.scale / a.softcap;
-    return {a.softcap * log2_of_e, std::abs(inner) < least ? std::copysign(least, inner) : inner};
+    return {a.softcap * log2_of_e, inner};
 }
 /// Of an engine that takes the largest product of a row for the largest score; throws
 /// Error(unsupported) unless the scale is positive. `engine` begins the sentence.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs to the arguments of a launch.
 #include <algorithm>
+#include <limits>
 
 #include "support/check.hpp"
 #include "workload/inputs.hpp"
@@ -30,7 +31,9 @@ void set_sizes(AttentionArgs& args, const Workload& w) {
     args.headdim_v = static_cast<std::int32_t>(w.headdim_v);
     args.page_size = static_cast<std::int32_t>(w.page_size);
     args.scale = static_cast<float>(w.scale_value());
-    args.softcap = static_cast<float>(w.softcap);
+    // Engines multiply by the quotient: where no float is as small, tanh leaves scores as they are.
+    const bool caps = w.scale_value() / w.softcap >= double{std::numeric_limits<float>::min()};
+    args.softcap = w.softcap > 0 && caps ? static_cast<float>(w.softcap) : 0;
     const Window window = folded_window(w);
     args.window_left = static_cast<std::int32_t>(window.left);
     args.window_right = static_cast<std::int32_t>(window.right);

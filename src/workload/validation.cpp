@@ -86,11 +86,12 @@ void check_softmax(const Workload& w) {
         within("window's left side", w.window->left, -1, longest);
         within("window's right side", w.window->right, -1, longest);
     }
-    require(std::isfinite(w.softcap) && w.softcap >= 0, invalid,
-            "softcap is {}: it must be a finite number of 0 or more; 0: none", w.softcap);
+    constexpr double most = std::numeric_limits<float>::max();
+    require(w.softcap >= 0 && w.softcap <= most, invalid,
+            "softcap is {}: it must be a float32 of 0 or more; 0: none", w.softcap);
     if (w.scale) {
-        require(std::isfinite(*w.scale) && *w.scale > 0, invalid,
-                "scale is {}: it must be a finite number above 0", *w.scale);
+        require(*w.scale > 0 && *w.scale <= most, invalid,
+                "scale is {}: it must be a float32 above 0", *w.scale);
     }
 }
 

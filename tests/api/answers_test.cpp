@@ -55,7 +55,11 @@ TEST_P(DecodeAnswers, EqualTheOracle) {
 INSTANTIATE_TEST_SUITE_P(
     Shapes, DecodeAnswers,
     testing::Combine(testing::Values("b=2,h=8/2,q=1,k=513,d=64,dtype=fp32,causal",
-                                     "b=3,h=8/1,q=2,k=77,d=128,dtype=bf16,causal,sinks"),
+                                     "b=3,h=8/1,q=2,k=77,d=128,dtype=bf16,causal,sinks",
+                                     // No float is as small as the scale over the cap.
+                                     "h=2,q=1,k=100,d=64,dtype=fp32,scale=1e-30,softcap=1e20",
+                                     "h=2,q=20,k=100,d=64,dtype=fp32,scale=1e-30,softcap=1e20",
+                                     "h=2,q=1,k=100,d=64,dtype=fp32,softcap=3e38"),
                      testing::Values(Layout::packed, Layout::heads_first)));
 
 INSTANTIATE_TEST_SUITE_P(

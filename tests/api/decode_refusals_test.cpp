@@ -214,6 +214,26 @@ TEST(DecodeRefusals, MoreTokensThanAWordHasBits) {
                    "seqlen_q is 33 with a tree: a token's word has a bit for each of at most 32");
 }
 
+// The table of a call may be columns of a wider one: what stands behind its last row is not its.
+TEST(DecodeRefusals, TheOutputMayLieBehindASliceOfATable) {
+    WorkloadCall call("b=2,h=2,q=1,k=40;33,d=64,dtype=fp32,page=16");
+    DecodeArgs args = call.decode_args();
+    constexpr std::int64_t columns = 512;
+    std::vector<std::int32_t> table(2 * columns + 4096);
+    for (std::int64_t row = 0; row < 2; ++row) {
+        std::copy_n(args.block_table + row * args.block_table_stride, 3,
+                    table.data() + row * columns);
+    }
+    args.block_table = table.data();
+    args.block_table_stride = columns;
+    args.options.checked = true;
+    args.out.data = table.data() + columns;
+    expect_refused(call, args, ample(), Status::invalid_argument,
+                   "out overlaps block_table in memory");
+    args.out.data = table.data() + columns + 64;
+    EXPECT_NO_THROW(decode(args, ample()));
+}
+
 // A call that needs a workspace, given one that will not do.
 class RefusedWorkspace : public testing::Test {
 protected:
@@ -253,6 +273,13 @@ TEST_F(RefusedWorkspace, OverTheOutput) {
     for (std::size_t i = 0; i < needed; ++i) {
         ASSERT_EQ(start[i], std::byte{0xff});
     }
+}
+
+TEST_F(RefusedWorkspace, OverAnInput) {
+    Execution execution = ample();
+    args.k.data = static_cast<std::byte*>(execution.workspace) + 256;
+    expect_refused(call, args, execution, Status::invalid_argument,
+                   "workspace overlaps k in memory");
 }
 
 TEST_F(RefusedWorkspace, ExactlyEnoughIsEnough) {

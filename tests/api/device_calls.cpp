@@ -75,11 +75,16 @@ public:
             forward_args.device_cu_seqlens_q = place_list(host_.sums_q);
             forward_args.device_cu_seqlens_k = place_list(host_.sums_k);
         }
-        const std::size_t bytes = decode_ ? decode_workspace(decode_args, Place::cuda)
-                                          : forward_workspace(forward_args, Place::cuda);
-        workspace_ = cuda::DeviceBuffer(bytes + 1);
-        cuda::fill(workspace_.data(), 0xff, bytes + 1);
-        execution_ = {Place::cuda, nullptr, workspace_.data(), bytes};
+        allocate();
+    }
+
+    /// A ragged forward whose sums are read on the device alone.
+    void bound_lengths(std::int64_t most_q, std::int64_t most_k) {
+        forward_args.device_cu_seqlens_count = host_.workload.batch + 1;
+        forward_args.cu_seqlens_q = forward_args.cu_seqlens_k = {};
+        forward_args.max_seqlen_q = most_q;
+        forward_args.max_seqlen_k = most_k;
+        allocate();
     }
 
     void enqueue(void* stream) {
@@ -115,6 +120,13 @@ public:
     Mirror& mirror() { return mirror_; }
 
 private:
+    void allocate() {
+        const std::size_t bytes = decode_ ? decode_workspace(decode_args, Place::cuda)
+                                          : forward_workspace(forward_args, Place::cuda);
+        workspace_ = cuda::DeviceBuffer(bytes + 1);
+        cuda::fill(workspace_.data(), 0xff, bytes + 1);
+        execution_ = {Place::cuda, nullptr, workspace_.data(), bytes};
+    }
     template <class T>
     static const T* or_null(const std::vector<T>& list) {
         return list.empty() ? nullptr : list.data();
@@ -214,6 +226,66 @@ TEST(OnDevice, a_replayed_graph_follows_the_numbers_of_new_tokens) {
     }
 }
 
+constexpr const char* ragged_calls[] = {
+    "h=8/2,q=37;0;64;200,k=37;5;64;300,d=128,dtype=bf16,causal",
+    "h=8/2,q=37;0;64;200,k=37;5;64;300,d=64,dtype=fp16,window=40",
+    "h=4,q=37;0;64;200,k=37;5;64;300,d=256,dtype=bf16",
+    "h=4/1,q=37;0;64;200,k=37;5;64;300,d=72,dtype=fp32,causal",
+};
+
+// Bounds as tight as they can be, loose ones, and none.
+TEST(OnDevice, ragged_lengths_need_not_be_known_on_the_host) {
+    for (const char* shape : ragged_calls) {
+        for (const auto& [most_q, most_k] : {std::pair(200, 300), {290, 310}, {0, 0}}) {
+            DeviceCall call(shape);
+            call.bound_lengths(most_q, most_k);
+            call.enqueue(nullptr);
+            const Correctness verdict = call.verdict();
+            EXPECT_TRUE(verdict.passed) << shape << ' ' << most_q << ": " << verdict.why;
+        }
+    }
+}
+
+TEST(OnDevice, a_replayed_graph_follows_ragged_lengths_of_prefill) {
+    for (const char* shape : ragged_calls) {
+        DeviceCall call(shape);
+        call.bound_lengths(290, 400);
+        auto* const sums_q = const_cast<std::int32_t*>(call.forward_args.device_cu_seqlens_q);
+        auto* const sums_k = const_cast<std::int32_t*>(call.forward_args.device_cu_seqlens_k);
+        const cuda::Stream stream;
+        call.enqueue(stream.get());
+        stream.synchronize();
+        std::vector<std::byte> before = call.download();
+        const cuda::Graph graph(stream, [&](void* s, int) { call.enqueue(s); }, 1);
+        for (const auto& [lengths_q, lengths_k] : {std::pair("290;1;0;10", "300;1;5;100"),
+                                                   {"1;100;100;100", "1;105;200;100"},
+                                                   {"75;75;75;76", "101;102;101;102"}}) {
+            const std::string fields = std::string(shape);
+            const std::string other = fields.substr(0, fields.find("q=")) + "q=" + lengths_q +
+                                      ",k=" + lengths_k + fields.substr(fields.find(",d="));
+            DeviceCall fresh(other);
+            cuda::copy(sums_q, fresh.forward_args.device_cu_seqlens_q, 5 * sizeof(*sums_q));
+            cuda::copy(sums_k, fresh.forward_args.device_cu_seqlens_k, 5 * sizeof(*sums_k));
+            call.poison();
+            cuda::synchronize();
+            graph.launch(stream);
+            stream.synchronize();
+            const std::vector<std::byte> replayed = call.download();
+            EXPECT_NE(replayed, before) << other;
+            call.poison();
+            cuda::synchronize();
+            call.enqueue(stream.get());
+            stream.synchronize();
+            before = call.download();
+            EXPECT_EQ(replayed, before) << other;
+            fresh.bound_lengths(290, 400);
+            fresh.enqueue(nullptr);
+            const Correctness verdict = fresh.verdict();
+            EXPECT_TRUE(verdict.passed) << other << ": " << verdict.why;
+        }
+    }
+}
+
 TEST(OnDevice, wrong_sums_are_refused_where_checked) {
     DeviceCall call("b=3,h=16/2,q=4;0;16,k=1000;17;513,d=128,dtype=bf16,page=16,causal");
     const std::vector<std::int32_t> sums{0, 5, 3, 20};
@@ -237,6 +309,12 @@ TEST(OnDevice, eight_bit_tensors_with_scales_on_hopper) {
     }
     for (const char* shape : {"b=2,h=8/2,q=130,k=300,d=128,dtype=e4m3,causal",
                               "h=4/1,q=37;0;64,k=37;5;64,d=64,dtype=e4m3,causal"}) {
+        if (parse_shape(shape).ragged()) {
+            DeviceCall bounded(shape);
+            bounded.bound_lengths(80, 90);
+            bounded.enqueue(nullptr);
+            EXPECT_TRUE(bounded.verdict().passed) << shape;
+        }
         DeviceCall call(shape);
         call.enqueue(nullptr);
         const Correctness verdict = call.verdict();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every forward call that is refused.
+#include <gmock/gmock.h>
+
 #include "tests/api/refusal.hpp"
 
 namespace raceline {
@@ -121,10 +123,53 @@ const ForwardFault forward_faults[] = {
          a.options.softcap = std::numeric_limits<double>::quiet_NaN();
      },
      "softcap is nan"},
+    {"SoftcapThatIsNoFloat", [](WorkloadCall&, ForwardArgs& a) { a.options.softcap = 1e39; },
+     "softcap is 1e+39; it must be 0 (none) or a positive float32"},
+    {"ScaleThatIsNoFloat", [](WorkloadCall&, ForwardArgs& a) { a.options.scale = 1e39; },
+     "scale is 1e+39; it must be a float32 above 0"},
+    {"BoundWithoutSums", [](WorkloadCall&, ForwardArgs& a) { a.max_seqlen_q = 8; },
+     "max_seqlen_q is 8 and max_seqlen_k 0 without prefix sums"},
+    {"SumsOfADeviceOnACpu",
+     [](WorkloadCall&, ForwardArgs& a) {
+         a.device_cu_seqlens_count = 3;
+         for (TensorView* view : {&a.q, &a.k, &a.v, &a.out, &a.lse}) {
+             view->shape.erase(view->shape.begin());
+             view->strides.erase(view->strides.begin());
+         }
+     },
+     "cu_seqlens_q and cu_seqlens_k are empty; a ragged call on a CPU needs them"},
     {"BadScale", [](WorkloadCall&, ForwardArgs& a) { a.options.scale = -1; }, "scale is -1"},
     {"UnknownBackend", [](WorkloadCall&, ForwardArgs& a) { a.options.backend = "cpu_flsh"; },
      "did you mean 'cpu_flash'?"},
 };
+
+// Lengths that a GPU alone knows: what the bounds leave possible is checked before the call.
+TEST(ForwardOfDeviceLengths, BoundsMustHoldAllTokens) {
+    ForwardArgs args;
+    args.q = TensorView::contiguous(nullptr, DType::bf16, {300, 8, 128});
+    args.k = args.v = TensorView::contiguous(nullptr, DType::bf16, {500, 2, 128});
+    args.out = args.q;
+    args.device_cu_seqlens_count = 3;
+    EXPECT_GT(predict_forward(args, "h200").seconds, 0);
+    const auto said = [&](std::int64_t most_q, std::int64_t most_k, std::int64_t count) {
+        args.max_seqlen_q = most_q;
+        args.max_seqlen_k = most_k;
+        args.device_cu_seqlens_count = count;
+        try {
+            return std::to_string(predict_forward(args, "h200").seconds > 0);
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+    };
+    EXPECT_EQ(said(150, 250, 3), "1");
+    EXPECT_THAT(
+        said(149, 250, 3),
+        testing::HasSubstr("max_seqlen_q is 149; the 300 tokens of q need a longer one in 2"));
+    EXPECT_THAT(said(150, 249, 3), testing::HasSubstr("max_seqlen_k is 249; the 500 tokens of k"));
+    EXPECT_THAT(said(-1, 250, 3), testing::HasSubstr("max_seqlen_q is -1; a length must be 0 to"));
+    EXPECT_THAT(said(150, 250, 1), testing::HasSubstr("q has 300 tokens, but there are no sequ"));
+    EXPECT_THAT(said(150, 250, -4), testing::HasSubstr("device_cu_seqlens_count is -4"));
+}
 
 INSTANTIATE_TEST_SUITE_P(Faults, RefusedForward, testing::ValuesIn(forward_faults),
                          name_of_fault<testing::TestParamInfo<ForwardFault>>);

@@ -85,10 +85,12 @@ TEST(LaunchArgs, a_softcap_takes_the_scale_into_its_tanh) {
     EXPECT_FLOAT_EQ(positive_score_scale("engine", a).cap_inner, 0.025F);
     a.scale = -1;
     EXPECT_THROW(positive_score_scale("engine", a), Error);
-    // Not every engine needs a positive scale, and 0 would say that there is no softcap.
-    a.scale = -1e-30F;
-    a.softcap = 1e20F;
-    EXPECT_LT(score_scale(a).cap_inner, 0);
+    // Not every engine needs a positive scale. A cap that no score comes near is none.
+    a.scale = -0.5F;
+    EXPECT_FLOAT_EQ(score_scale(a).cap_inner, -0.025F);
+    a.softcap = 1e38F;
+    EXPECT_EQ(score_scale(a).cap_inner, 0);
+    EXPECT_FLOAT_EQ(score_scale(a).log2, -0.72134752F);
 }
 
 }  // namespace

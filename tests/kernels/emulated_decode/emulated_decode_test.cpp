@@ -5,6 +5,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -68,10 +69,34 @@ TEST(EmulatedDecodeSm90, takes_any_strides_and_addresses) {
 
 // One that is as good as none: scores next to 0, not the products themselves.
 TEST(EmulatedDecodeSm90, takes_a_softcap_whose_quotient_is_no_float) {
-    const Workload w = parse_shape("h=2,q=1,k=100,d=64,dtype=fp16,scale=1e-30,softcap=1e20");
-    const Correctness verdict =
-        test::run_emulated(find_kernel("decode_sm90"), w, 0, test::small_hopper_gpu(2));
-    EXPECT_TRUE(verdict.passed) << verdict.why;
+    for (const char* shape : {"h=2,q=1,k=100,d=64,dtype=fp16,scale=1e-30,softcap=1e20",
+                              "h=2,q=1,k=100,d=64,dtype=fp16,softcap=1e37",
+                              "h=2,q=1,k=100,d=64,dtype=fp16,softcap=3e38"}) {
+        const Correctness verdict = test::run_emulated(
+            find_kernel("decode_sm90"), parse_shape(shape), 0, test::small_hopper_gpu(2));
+        EXPECT_TRUE(verdict.passed) << shape << ": " << verdict.why;
+    }
+}
+
+// Which tile runs depends on the longest context, the workspace does not.
+TEST(EmulatedDecodeSm90, needs_one_workspace_for_contexts_of_all_lengths) {
+    const Kernel& kernel = find_kernel("decode_sm90");
+    const Device device = test::small_hopper_gpu(132);
+    for (const char* heads :
+         {"h=32/8,d=128,dtype=bf16", "h=32/8,d=128,dtype=bf16,kv=e4m3", "h=8,d=64,dtype=fp16",
+          "h=8/2,d=128,dtype=bf16,kv=e4m3,scales=token"}) {
+        std::set<std::size_t> sizes;
+        for (const int keys : {1, 64, 1024, 131072}) {
+            const Workload w =
+                parse_shape(std::string("q=1,k=") + std::to_string(keys) + ',' + heads);
+            for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+                if (kernel.why_not(w, tile, device).empty()) {
+                    sizes.insert(kernel.workspace(w, tile, device));
+                }
+            }
+        }
+        EXPECT_EQ(sizes.size(), 1U) << heads;
+    }
 }
 
 // A warp has 32 lanes, which look at as many parts at a time.
