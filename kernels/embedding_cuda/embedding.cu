@@ -71,16 +71,17 @@ __device__ __forceinline__ uint4 joined(uint4 before, uint4 after, int shift) {
     return make_uint4(result[0], result[1], result[2], result[3]);
 }
 
-/// A chunk of the output that has elements of several rows, or whose second chunk of the table
-/// would end behind it.
+/// Of the output's chunk at byte `at`: of rows as wide as these it has elements of two at most.
+/// Unit by unit, where what it is joined from would begin before the table or end behind it, and of
+/// the last chunk, which may be shorter.
 template <class Unit>
-__device__ __forceinline__ void copy_units(const JoinParams& p, std::int64_t token,
-                                           std::int64_t column, std::int64_t at) {
-    const std::int64_t left = p.out_bytes - at;
-    const int end = left < chunk_bytes ? static_cast<int>(left) : static_cast<int>(chunk_bytes);
-    for (int byte = 0; byte < end; byte += static_cast<int>(sizeof(Unit))) {
+__device__ __forceinline__ void copy_units(const JoinParams& p, std::int64_t at) {
+    std::int64_t token = at / p.row_bytes;
+    std::int64_t column = at - token * p.row_bytes;
+    for (std::int64_t byte = at; byte < at + chunk_bytes && byte < p.out_bytes;
+         byte += sizeof(Unit)) {
         const std::int64_t from = __ldg(p.ids + token) * p.row_bytes + column;
-        *reinterpret_cast<Unit*>(p.out + at + byte) =
+        *reinterpret_cast<Unit*>(p.out + byte) =
             __ldg(reinterpret_cast<const Unit*>(p.table + from));
         column += sizeof(Unit);
         if (column == p.row_bytes) {
@@ -90,38 +91,91 @@ __device__ __forceinline__ void copy_units(const JoinParams& p, std::int64_t tok
     }
 }
 
+/// 16 bytes of the table that begin anywhere.
+struct Joint {
+    uint4 before, after;
+    int shift;
+
+    /// False, and nothing loaded, where one of the two chunks is not all in the table.
+    __device__ __forceinline__ bool load(const JoinParams& p, std::int64_t from) {
+        shift = static_cast<int>(from & (chunk_bytes - 1));
+        const std::int64_t chunk = from - shift;
+        if (chunk < 0 || chunk + 2 * chunk_bytes > p.table_bytes) {
+            return false;
+        }
+        const auto* two = reinterpret_cast<const uint4*>(p.table + chunk);
+        before = __ldg(two);
+        after = shift > 0 ? __ldg(two + 1) : make_uint4(0, 0, 0, 0);
+        return true;
+    }
+    [[nodiscard]] __device__ __forceinline__ uint4 result() const {
+        return joined(before, after, shift);
+    }
+};
+
+/// The first `count` bytes of one chunk, and the others of another.
+__device__ __forceinline__ uint4 mixed(uint4 first, uint4 second, int count) {
+    const auto word = [count](std::uint32_t a, std::uint32_t b, int at) {
+        const int bits = 8 * (count - 4 * at);
+        const std::uint32_t mask = bits <= 0 ? 0U : bits >= 32 ? 0xFFFFFFFFU : (1U << bits) - 1;
+        return (a & mask) | (b & ~mask);
+    };
+    return make_uint4(word(first.x, second.x, 0), word(first.y, second.y, 1),
+                      word(first.z, second.z, 2), word(first.w, second.w, 3));
+}
+
+/// A chunk of the output as it comes: from one row, or the end of one and the begin of the next.
+struct Arriving {
+    Joint row, next;
+    int of_row;  ///< bytes; 0: there is nothing to store
+
+    template <class Unit>
+    __device__ __forceinline__ void load(const JoinParams& p, std::int64_t at) {
+        of_row = 0;
+        if (at >= p.out_bytes) {
+            return;
+        }
+        const std::int64_t token = at / p.row_bytes;
+        const std::int64_t column = at - token * p.row_bytes;
+        const std::int64_t left = p.row_bytes - column;
+        bool loads = at + chunk_bytes <= p.out_bytes &&
+                     row.load(p, __ldg(p.ids + token) * p.row_bytes + column);
+        if (loads && left < chunk_bytes) {
+            loads = next.load(p, __ldg(p.ids + token + 1) * p.row_bytes - left);
+        }
+        if (loads) {
+            of_row = static_cast<int>(left < chunk_bytes ? left : chunk_bytes);
+        } else {
+            copy_units<Unit>(p, at);
+        }
+    }
+    __device__ __forceinline__ void store(const JoinParams& p, std::int64_t at) const {
+        if (of_row > 0) {
+            const uint4 first = row.result();
+            *reinterpret_cast<uint4*>(p.out + at) =
+                of_row < chunk_bytes ? mixed(first, next.result(), of_row) : first;
+        }
+    }
+};
+
 template <class Unit, int at_once>
 __global__ void __launch_bounds__(256, resident_threads_joining / 256)
     gather_joined(const __grid_constant__ JoinParams p) {
-    const std::int64_t first =
-        static_cast<std::int64_t>(blockIdx.x) * blockDim.x * at_once + threadIdx.x;
-    uint4 before[at_once], after[at_once];
-    int shift[at_once];  // -1: none is to be joined
+    // Registers have room for no more.
+    constexpr int together = at_once < 2 || sizeof(Unit) == 1 ? 1 : 2;
+    const std::int64_t apart = blockDim.x * chunk_bytes;
+    std::int64_t at =
+        static_cast<std::int64_t>(blockIdx.x) * at_once * apart + threadIdx.x * chunk_bytes;
+#pragma unroll 1
+    for (int i = 0; i < at_once; i += together, at += together * apart) {
+        Arriving chunks[together];
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-        const std::int64_t at = (first + static_cast<std::int64_t>(i) * blockDim.x) * chunk_bytes;
-        shift[i] = -1;
-        if (at < p.out_bytes) {
-            const std::int64_t token = at / p.row_bytes;
-            const std::int64_t column = at - token * p.row_bytes;
-            const std::int64_t from = __ldg(p.ids + token) * p.row_bytes + column;
-            const int behind = static_cast<int>(from % chunk_bytes);
-            const std::int64_t chunk = from - behind;
-            if (column + chunk_bytes > p.row_bytes || chunk + 2 * chunk_bytes > p.table_bytes) {
-                copy_units<Unit>(p, token, column, at);
-            } else {
-                shift[i] = behind;
-                const auto* two = reinterpret_cast<const uint4*>(p.table + chunk);
-                before[i] = __ldg(two);
-                after[i] = behind > 0 ? __ldg(two + 1) : make_uint4(0, 0, 0, 0);
-            }
+        for (int c = 0; c < together; ++c) {
+            chunks[c].template load<Unit>(p, at + c * apart);
         }
-    }
 #pragma unroll
-    for (int i = 0; i < at_once; ++i) {
-        if (shift[i] >= 0) {
-            const std::int64_t at = first + static_cast<std::int64_t>(i) * blockDim.x;
-            reinterpret_cast<uint4*>(p.out)[at] = joined(before[i], after[i], shift[i]);
+        for (int c = 0; c < together; ++c) {
+            chunks[c].store(p, at + c * apart);
         }
     }
 }

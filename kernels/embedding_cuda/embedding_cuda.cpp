@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a table by index, on a GPU: record and counts.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -27,15 +28,19 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const bool joins = joins_chunks(row_bytes(w));
     const auto unit = static_cast<double>(joins ? chunk_bytes : unit_of(row_bytes(w)));
     const auto tokens = static_cast<double>(w.extent("tokens"));
-    const double units = tokens * static_cast<double>(row_bytes(w)) / unit;
+    const auto row = static_cast<double>(row_bytes(w));
+    const double units = tokens * row / unit;
     // A unit's address needs a division of 64-bit numbers.
     const double slots = counted(60, "index, division, load and store of a unit") +
-                         (joins ? counted(40, "bounds, a second load, joined by shifts") : 0);
+                         (joins ? counted(40, "bounds, a second load, joined by shifts") +
+                                      counted(35, "two more, mixed, in a warp where a row ends") *
+                                          std::min(1.0, 32.0 * chunk_bytes / row)
+                                : 0);
     const int resident = joins ? resident_threads_joining : resident_threads;
     const Work work{{"op.issue", units * slots}};
     Counts c =
         one_wave_pass(w, work, ctas_of(w.extent("tokens"), row_bytes(w), tile), tile.threads);
-    const double all = tokens * static_cast<double>(row_bytes(w)) + tokens * 4;
+    const double all = tokens * row + tokens * 4;
     c.work["byte.l2"] += all - w.bytes_read();
     c.reread = {{all - w.bytes_read(), w.bytes_read()}};
     c.registers = registers_beside(resident);  // the launch bound
