@@ -10,6 +10,7 @@
 #include <hwy/foreach_target.h>
 // clang-format on
 #include <algorithm>
+#include <array>
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 #include <limits>
@@ -57,16 +58,15 @@ constexpr auto difference = [](Vec a, Vec b) { return hn::Sub(a, b); };
 constexpr auto product = [](Vec a, Vec b) { return hn::Mul(a, b); };
 constexpr auto larger = [](Vec a, Vec b) { return hn::Max(a, b); };
 
-/// Where elements stop on their way through registers: at what needs the whole row.
-constexpr bool is_stop(RowOp op) {
-    return is_reduction(op) || op == RowOp::rope;
-}
-
 /// The steps of a program from number `first` up to a stop, and that stop.
 struct Pass {
     std::span<const RowInstruction> steps;
-    const RowInstruction* stop;  ///< none: to the result
-    bool loads;                  ///< from the operand, else from the buffer
+    const RowInstruction* stop;        ///< none: to the result
+    bool loads;                        ///< from the operand, else from the buffer
+    bool keeps;                        ///< in the buffer what its steps have left
+    std::int64_t part = 0, parts = 0;  ///< of the next row, which is fetched meanwhile; 0: none is
+    std::size_t matrices = 1;          ///< operands that have a row for each, of the whole program
+    std::array<std::int32_t, longest_row_chain + 1> tensors{};  ///< theirs
 };
 
 constexpr std::size_t stop_behind(std::span<const RowInstruction> steps, std::size_t first) {
@@ -74,6 +74,23 @@ constexpr std::size_t stop_behind(std::span<const RowInstruction> steps, std::si
         ++first;
     }
     return first;
+}
+
+/// The pass of steps from number `first` to before `end`.
+constexpr Pass pass_of(std::span<const RowInstruction> steps, std::size_t first, std::size_t end) {
+    const RowInstruction* stop = end < steps.size() ? &steps[end] : nullptr;
+    const bool keeps = stop != nullptr && !leaves_elements(steps.first(end + 1));
+    Pass pass{steps.subspan(first, end - first), stop, leaves_elements(steps.first(first)), keeps};
+    if (const std::int64_t passes = passes_of(steps); passes > 1) {
+        pass.part = passes_of(steps.first(first)) - 1;
+        pass.parts = passes;
+    }
+    for (const RowInstruction& step : steps) {
+        if (takes_matrix(step.op)) {
+            pass.tensors[pass.matrices++] = step.tensor;
+        }
+    }
+    return pass;
 }
 
 /// One thread's buffer and what it knows of its row.
@@ -90,10 +107,10 @@ public:
         begin(at, count);
         for (std::size_t first = 0; first <= steps.size();) {
             const std::size_t end = stop_behind(steps, first);
-            const RowInstruction* stop = end < steps.size() ? &steps[end] : nullptr;
-            Sums sums = sums_of(stop);
-            pass_from({steps.subspan(first, end - first), stop, first == 0}, 0, sums);
-            finish(stop, sums);
+            const Pass pass = pass_of(steps, first, end);
+            Sums sums = sums_of(pass.stop);
+            pass_from(pass, 0, sums);
+            finish(pass.stop, sums);
             first = end + 1;
         }
     }
@@ -104,15 +121,14 @@ public:
         static constexpr RowProgram program = compiled_programs[chain];
         static constexpr std::size_t end = stop_behind(program.steps(), first);
         constexpr bool last = end == program.steps().size();
-        constexpr const RowInstruction* stop = last ? nullptr : &program.list[end];
         if constexpr (first == 0) {
             begin(at, count);
         }
-        const Pass whole{program.steps().subspan(first, end - first), stop, first == 0};
-        Sums sums = sums_of(stop);
+        static constexpr Pass whole = pass_of(program.steps(), first, end);
+        Sums sums = sums_of(whole.stop);
         std::int64_t i = 0;
         for (; i + kGroup <= count_; i += kGroup) {
-            Group x = loaded(first == 0, i, kGroup);
+            Group x = loaded(whole.loads, i, kGroup);
             [&]<std::size_t... step>(std::index_sequence<step...>) {
                 ((x = applied(program.list[first + step], i, kGroup, x)), ...);
             }(std::make_index_sequence<end - first>());
@@ -121,7 +137,7 @@ public:
         if (i < count_) {
             pass_from(whole, i, sums);
         }
-        finish(stop, sums);
+        finish(whole.stop, sums);
         if constexpr (!last) {
             run_compiled<chain, end + 1>(at, count);
         }
@@ -165,11 +181,13 @@ private:
         if (pass.stop == nullptr) {
             put(call_.program.result, i, count, x);
         } else {
-            put_floats<false>(x, row_ + i);
+            if (pass.keeps) {
+                put_floats<false>(x, row_ + i);
+            }
             sums.each = reduced(pass.stop->op, x, count, sums.each, sums.nan);
         }
-        if (!pass.loads) {
-            fetch_next_row(i);
+        if (pass.parts > 0) {
+            fetch_next_row(pass, i);
         }
     }
 
@@ -220,13 +238,17 @@ private:
         return data(tensor, at_ + first);
     }
 
-    // The row behind this one comes while this one is computed with, into the second cache. Behind
-    // the last row there may be nothing, which a prefetch does not mind.
-    void fetch_next_row(std::int64_t i) const {
+    // The row behind this one comes while this one is computed with, into the second cache: a part
+    // of it in each pass, so that memory is as busy in all of them. Behind the last row there may
+    // be nothing, which a prefetch does not mind.
+    HWY_INLINE void fetch_next_row(const Pass& pass, std::int64_t i) const {
         constexpr std::int64_t line = 64;
-        const std::byte* next = matrix(0, count_ + i);
-        for (std::int64_t at = 0; at < kGroup * bytes; at += line) {
-            __builtin_prefetch(next + at, 0, 2);
+        const std::int64_t first = count_ + (pass.part * count_ + i) / pass.parts;
+        for (std::size_t m = 0; m < pass.matrices; ++m) {
+            const std::byte* next = matrix(pass.tensors[m], first);
+            for (std::int64_t at = 0; at * pass.parts < kGroup * bytes; at += line) {
+                __builtin_prefetch(next + at, 0, 2);
+            }
         }
     }
 

@@ -6,11 +6,31 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "kernels/rows_cpu/tile.hpp"
 #include "workload/row_program.hpp"
 
 namespace raceline::kernels::rows_cpu {
+
+/// Where elements stop on their way through registers: at what needs the whole row.
+constexpr bool is_stop(RowOp op) {
+    return is_reduction(op) || op == RowOp::rope;
+}
+
+/// Whether elements are still the operand's behind so many steps.
+constexpr bool leaves_elements(std::span<const RowInstruction> steps) {
+    return std::ranges::all_of(steps,
+                               [](const RowInstruction& step) { return is_reduction(step.op); });
+}
+
+constexpr std::int64_t passes_of(std::span<const RowInstruction> steps) {
+    std::int64_t passes = 1;
+    for (const RowInstruction& step : steps) {
+        passes += is_stop(step.op) ? 1 : 0;
+    }
+    return passes;
+}
 
 struct Layout {
     std::int64_t elements;  ///< of the matrix

@@ -82,8 +82,11 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     const double load = slots_of_load(w.dtype, has_rope(program));
     const double put = slots_of_put(w.dtype, has_rope(program));
     double slots = load + put;
-    for (const RowInstruction& step : program.steps()) {
-        slots += slots_of(step.op, load, put);
+    for (std::size_t i = 0; i < program.steps().size(); ++i) {
+        const RowOp op = program.steps()[i].op;
+        // Elements that no step has changed are loaded once more behind a sum.
+        slots += slots_of(op, load, put) +
+                 (is_reduction(op) && leaves_elements(program.steps().first(i)) ? load : 0);
     }
     Counts c =
         one_pass_in_turns(w, "rows", {{"op.simd", slots * static_cast<double>(layout.elements)}},
