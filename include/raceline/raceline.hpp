@@ -79,10 +79,10 @@ struct Execution {
 /// are on the host too, they are checked, and the call is planned by them.
 ///
 /// If they are not, device_cu_seqlens_count says how many there are, and max_seqlen_q and
-/// max_seqlen_k bound the lengths. Nothing is read on the host then, and a captured call can be
-/// replayed with other lengths. The prefix sums must not fall, the last one is at most the total,
-/// and no length is above its bound. Rows of a longer sequence, or behind the last sum, may be left
-/// unwritten.
+/// max_seqlen_k bound the lengths: the total is at most as many tokens a sequence. Nothing is read
+/// on the host then, and a captured call can be replayed with other lengths. The prefix sums must
+/// not fall, the last one is at most the total, and no length is above its bound. Rows of a longer
+/// sequence, or behind the last sum, may be left unwritten.
 ///
 /// In 8 bits, q, k and v are all e4m3 and `out` is bf16. The value of an element is then its e4m3
 /// number times a scale: float32, positive, one for each sequence and KV head, on the device of the

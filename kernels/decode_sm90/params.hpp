@@ -63,8 +63,8 @@ struct Cuts {
 };
 
 /// Bytes that an SM reads, while all do, in the 3 µs that a part takes longer which ends in one
-/// unit and goes on in the next. Fitted: receipts/h200/logs/2026-11-24-decode_sm90-cuts.log. An end
-/// weighs as much in the line of units.
+/// unit and goes on in the next. Calibrated: receipts/h200/logs/2026-11-24-decode_sm90-cuts.log. An
+/// end weighs as much in the line of units.
 inline constexpr std::int32_t bytes_of_an_end = 128 * 1024;
 /// Up to so many blocks a warp a unit stays whole: to combine its parts takes as long (same log).
 inline constexpr std::int32_t whole_blocks = 4;

@@ -2,6 +2,7 @@
 // Threads copy units of the output's rows; which row of the table a unit comes from, its index
 // says. Where rows begin inside of chunks of 16 bytes, a thread stores whole chunks of the output
 // and joins each from the two of the table that it lies in.
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/embedding_cuda/tile.hpp"
@@ -9,6 +10,23 @@
 
 namespace raceline::kernels::embedding_cuda {
 namespace {
+
+/// Division by a number that is the same for a whole launch: the upper half of a product.
+struct Divisor {
+    std::int64_t divisor;
+    std::uint64_t inverse;  ///< 2^64 / divisor, and 1
+
+    static Divisor of(std::int64_t divisor) {
+        return {divisor, ~std::uint64_t{0} / static_cast<std::uint64_t>(divisor) + 1};
+    }
+    /// Whether every number up to `most` is divided rightly: those below 2^64 / divisor are.
+    [[nodiscard]] bool serves(std::int64_t most) const {
+        return divisor > 1 && static_cast<std::uint64_t>(most) < inverse - 1;
+    }
+    [[nodiscard]] __device__ __forceinline__ std::int64_t quotient(std::int64_t number) const {
+        return static_cast<std::int64_t>(__umul64hi(static_cast<std::uint64_t>(number), inverse));
+    }
+};
 
 struct Params {
     const char* table;
@@ -47,6 +65,7 @@ struct JoinParams {
     const std::int32_t* ids;
     char* out;
     std::int64_t row_bytes, table_bytes, out_bytes;
+    Divisor rows;  ///< by row_bytes
 };
 
 /// The 16 bytes that begin `shift` bytes after the first of two chunks does.
@@ -135,7 +154,7 @@ struct Arriving {
         if (at >= p.out_bytes) {
             return;
         }
-        const std::int64_t token = at / p.row_bytes;
+        const std::int64_t token = p.rows.quotient(at);
         const std::int64_t column = at - token * p.row_bytes;
         const std::int64_t left = p.row_bytes - column;
         bool loads = at + chunk_bytes <= p.out_bytes &&
@@ -207,9 +226,10 @@ void launch(const OperationArgs& args, int tile, const Device& /*device*/, void*
         reinterpret_cast<std::uintptr_t>(p.table) | reinterpret_cast<std::uintptr_t>(p.out);
     std::int64_t unit = unit_of(row_bytes);
     const std::int64_t tokens = args.extents[0];
-    if (joins_chunks(row_bytes) && places % chunk_bytes == 0) {
-        const JoinParams joined{p.table,           p.ids, p.out, row_bytes, table.rows * row_bytes,
-                                tokens * row_bytes};
+    const Divisor rows = Divisor::of(std::max<std::int64_t>(1, row_bytes));
+    if (joins_chunks(row_bytes) && places % chunk_bytes == 0 && rows.serves(tokens * row_bytes)) {
+        const JoinParams joined{
+            p.table, p.ids, p.out, row_bytes, table.rows * row_bytes, tokens * row_bytes, rows};
         const LaunchShape shape{dim3(static_cast<unsigned>(ctas_of(tokens, row_bytes, its))),
                                 its.threads, 0, stream};
         switch (unit) {

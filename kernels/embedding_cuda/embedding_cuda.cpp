@@ -30,12 +30,11 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const auto tokens = static_cast<double>(w.extent("tokens"));
     const auto row = static_cast<double>(row_bytes(w));
     const double units = tokens * row / unit;
-    // A unit's address needs a division of 64-bit numbers.
-    const double slots = counted(60, "index, division, load and store of a unit") +
-                         (joins ? counted(40, "bounds, a second load, joined by shifts") +
-                                      counted(35, "two more, mixed, in a warp where a row ends") *
-                                          std::min(1.0, 32.0 * chunk_bytes / row)
-                                : 0);
+    // A unit's address needs a division of 64-bit numbers, a chunk's the upper half of a product.
+    const double slots = joins ? counted(70, "index, product, bounds, two loads, shifts, store") +
+                                     counted(35, "two more, mixed, in a warp where a row ends") *
+                                         std::min(1.0, 32.0 * chunk_bytes / row)
+                               : counted(60, "index, division, load and store of a unit");
     const int resident = joins ? resident_threads_joining : resident_threads;
     const Work work{{"op.issue", units * slots}};
     Counts c =

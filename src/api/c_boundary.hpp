@@ -51,6 +51,7 @@ template <class T>
 inline constexpr std::array known_sizes{sizeof(T)};
 template <>
 inline constexpr std::array known_sizes<rl_forward_args>{offsetof(rl_forward_args, q_scale),
+                                                         offsetof(rl_forward_args, max_seqlen_q),
                                                          sizeof(rl_forward_args)};
 template <>
 inline constexpr std::array known_sizes<rl_decode_args>{offsetof(rl_decode_args, tree),

@@ -10,6 +10,7 @@
 #include "api/engine_choice.hpp"
 #include "api/refusal.hpp"
 #include "support/check.hpp"
+#include "support/float_range.hpp"
 #include "support/rounding.hpp"
 #include "workload/inputs.hpp"
 #include "workload/plainest.hpp"
@@ -31,10 +32,9 @@ void check_outputs_apart(const Call& call) {
 }
 
 void apply_options(const AttentionOptions& options, Call& call) {
-    constexpr double most = std::numeric_limits<float>::max();
-    require(options.softcap >= 0 && options.softcap <= most, bad,
+    require(options.softcap == 0 || is_positive_float(options.softcap), bad,
             "softcap is {}; it must be 0 (none) or a positive float32", options.softcap);
-    require(!options.scale || (*options.scale > 0 && *options.scale <= most), bad,
+    require(!options.scale || is_positive_float(*options.scale), bad,
             "scale is {}; it must be a float32 above 0", options.scale.value_or(0));
     require(options.threads >= 0 && options.threads <= most_threads, bad,
             "threads is {}; it must be 0 (all) to {}", options.threads, most_threads);

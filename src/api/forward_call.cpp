@@ -35,6 +35,7 @@ std::int64_t lengths_within(std::string_view name, std::int64_t bound, std::stri
     require(batch == 0 || divide_up(total, batch) <= longest, bad,
             "{} is {}; the {} tokens of {} need a longer one in {} sequences", name, bound, total,
             tensor, batch);
+    lengths.reserve(static_cast<std::size_t>(batch));
     for (std::int64_t b = 0, left = total; b < batch; ++b) {
         const std::int64_t length = b == 0 ? longest : divide_up(left, batch - b);
         lengths.push_back(length);
@@ -46,7 +47,7 @@ std::int64_t lengths_within(std::string_view name, std::int64_t bound, std::stri
 void read_device_lengths(const ForwardArgs& args, Place place, Pointers pointers, Call& call) {
     require(place == Place::cuda || pointers == Pointers::ignored, bad,
             "cu_seqlens_q and cu_seqlens_k are empty; a ragged call on a CPU needs them");
-    constexpr std::int64_t most = std::int64_t{1} << 24U;
+    constexpr std::int64_t most = 1'000'001;  // validate takes as many sequences
     require(args.device_cu_seqlens_count >= 1 && args.device_cu_seqlens_count <= most, bad,
             "device_cu_seqlens_count is {}; it must be batch + 1, at most {}",
             args.device_cu_seqlens_count, most);
@@ -118,7 +119,12 @@ void check_memory(const ForwardArgs& args, Call& call, const MemoryRange& q, con
     const MemoryRange q_scale = optional("q_scale", args.q_scale, w.batch * w.heads_kv);
     const MemoryRange k_scale = optional("k_scale", args.k_scale, w.batch * w.heads_kv);
     const MemoryRange v_scale = optional("v_scale", args.v_scale, w.batch * w.heads_kv);
-    call.read = {q, k, v, sinks, q_scale, k_scale, v_scale};
+    const bool ragged = call.args.cu_seqlens_q != nullptr;
+    const MemoryRange sums_q =
+        ragged ? optional("cu_seqlens_q", call.args.cu_seqlens_q, w.batch + 1) : MemoryRange{};
+    const MemoryRange sums_k =
+        ragged ? optional("cu_seqlens_k", call.args.cu_seqlens_k, w.batch + 1) : MemoryRange{};
+    call.read = {q, k, v, sinks, q_scale, k_scale, v_scale, sums_q, sums_k};
     check_outputs_apart(call);
 }
 

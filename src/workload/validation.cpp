@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "support/check.hpp"
+#include "support/float_range.hpp"
 #include "workload/operation_shape.hpp"
 #include "workload/seen_keys.hpp"
 #include "workload/workload.hpp"
@@ -86,12 +87,15 @@ void check_softmax(const Workload& w) {
         within("window's left side", w.window->left, -1, longest);
         within("window's right side", w.window->right, -1, longest);
     }
-    constexpr double most = std::numeric_limits<float>::max();
-    require(w.softcap >= 0 && w.softcap <= most, invalid,
+    require(w.softcap == 0 || is_positive_float(w.softcap), invalid,
             "softcap is {}: it must be a float32 of 0 or more; 0: none", w.softcap);
+    // Engines multiply by this quotient.
+    require(w.softcap == 0 || w.scale_value() / w.softcap <= std::numeric_limits<float>::max(),
+            invalid, "softcap is {}: scale ({}) divided by it is more than a float32 holds",
+            w.softcap, w.scale_value());
     if (w.scale) {
-        require(*w.scale > 0 && *w.scale <= most, invalid,
-                "scale is {}: it must be a float32 above 0", *w.scale);
+        require(is_positive_float(*w.scale), invalid, "scale is {}: it must be a float32 above 0",
+                *w.scale);
     }
 }
 

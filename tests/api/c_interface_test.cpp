@@ -74,6 +74,9 @@ TEST_F(CForward, TakesScalesOfEightBitTensorsAndStructsThatDoNotKnowThem) {
     args.struct_size = offsetof(rl_forward_args, q_scale);
     args.q_scale = scales;  // behind the end of this caller's struct
     EXPECT_EQ(run(), RL_OK) << rl_last_error();
+    args.struct_size = offsetof(rl_forward_args, max_seqlen_q);
+    EXPECT_EQ(run(), RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("v_scale is given for fp32 tensors"));
     args.struct_size = sizeof(args);
     EXPECT_EQ(run(), RL_INVALID_ARGUMENT);
     EXPECT_THAT(rl_last_error(), HasSubstr("v_scale is given for fp32 tensors"));

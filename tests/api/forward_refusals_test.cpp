@@ -127,6 +127,16 @@ const ForwardFault forward_faults[] = {
      "softcap is 1e+39; it must be 0 (none) or a positive float32"},
     {"ScaleThatIsNoFloat", [](WorkloadCall&, ForwardArgs& a) { a.options.scale = 1e39; },
      "scale is 1e+39; it must be a float32 above 0"},
+    {"SoftcapBelowAnyFloat", [](WorkloadCall&, ForwardArgs& a) { a.options.softcap = 1e-50; },
+     "softcap is 1e-50"},
+    {"ScaleBelowAnyFloat", [](WorkloadCall&, ForwardArgs& a) { a.options.scale = 1e-50; },
+     "scale is 1e-50"},
+    {"QuotientThatIsNoFloat",
+     [](WorkloadCall&, ForwardArgs& a) {
+         a.options.softcap = 1e-37;
+         a.options.scale = 1e10;
+     },
+     "divided by it is more than a float32 holds"},
     {"BoundWithoutSums", [](WorkloadCall&, ForwardArgs& a) { a.max_seqlen_q = 8; },
      "max_seqlen_q is 8 and max_seqlen_k 0 without prefix sums"},
     {"SumsOfADeviceOnACpu",

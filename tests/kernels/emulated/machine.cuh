@@ -430,6 +430,10 @@ T __ldg(const T* from) {
 inline float rsqrtf(float x) {
     return static_cast<float>(1 / std::sqrt(static_cast<double>(x)));
 }
+inline std::uint64_t __umul64hi(std::uint64_t a, std::uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>((static_cast<Wide>(a) * b) >> 64);
+}
 inline int __clz(int x) {
     return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x));
 }
