@@ -138,7 +138,9 @@ TEST_F(CForward, TakesKnownStructSizesOnly) {
         };
     };
     const rl_forward_args good_args = args;
-    expect_known_sizes_only(args, {offsetof(rl_forward_args, q_scale), sizeof(rl_forward_args)},
+    expect_known_sizes_only(args,
+                            {offsetof(rl_forward_args, q_scale),
+                             offsetof(rl_forward_args, max_seqlen_q), sizeof(rl_forward_args)},
                             [&](const rl_forward_args* given) {
                                 args = *given;
                                 return run();
