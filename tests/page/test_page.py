@@ -101,8 +101,8 @@ class Page(unittest.TestCase):
         after = browser.get("raceline.page.charts['roofline-chart'].points.map(p => [p.of.row, p.x, p.of.ai.l2])")
         moved = [before[tuple(row)] != x for row, x, _ in after if tuple(row) in before]
         self.assertGreater(len(moved), 10)
-        # What is read once from DRAM and through the L2 stays where it was.
-        self.assertGreater(sum(moved), len(moved) / 5)
+        # What is read once from DRAM and through the L2 stays where it was, as most operations do.
+        self.assertGreater(sum(moved), len(moved) / 10)
         self.assertTrue(all(x == ai for _, x, ai in after))
         roof = browser.get("raceline.page.charts['roofline-chart'].spec.data.find(d => d.name === 'roofs').values.filter(l => !l.engine).map(l => l.name)")
         self.assertTrue(roof and all(name.startswith("L2") for name in roof), roof)
