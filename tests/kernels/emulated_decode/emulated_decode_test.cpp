@@ -67,7 +67,7 @@ TEST(EmulatedDecodeSm90, takes_any_strides_and_addresses) {
     EXPECT_EQ(checked, 56);
 }
 
-// One that is as good as none: scores next to 0, not the products themselves.
+// So large a cap leaves scores as they are: the products times their scale.
 TEST(EmulatedDecodeSm90, takes_a_softcap_whose_quotient_is_no_float) {
     for (const char* shape : {"h=2,q=1,k=100,d=64,dtype=fp16,scale=1e-30,softcap=1e20",
                               "h=2,q=1,k=100,d=64,dtype=fp16,softcap=1e37",
